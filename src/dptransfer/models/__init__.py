@@ -1,0 +1,1 @@
+"""Membership-mappings, autoencoders and the classifier, as scikit-learn estimators."""

@@ -1,0 +1,1 @@
+"""Pure functions on arrays: kernel, k-means, principal subspace."""

@@ -1,0 +1,1 @@
+"""Where private values are perturbed, and what may then be said of them."""
