@@ -1,0 +1,156 @@
+"""Conditionally deep autoencoders: layers of ever more abstract reconstruction.
+
+Every layer maps the leading principal directions of what came before to a full reconstruction of
+the data; the output is the layer's that comes nearest to the input (Algorithm 2). Between layers
+only the few principal coordinates are carried, never a reconstruction: P ŷ = G (α Pᵀ).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dptransfer.models.mapping import MembershipMapping
+from dptransfer.models.parameters import check_positive, components, inducing_limit
+from dptransfer.numerics.kmeans import Seeds
+from dptransfer.numerics.smoothing import Outputs
+from dptransfer.numerics.subspace import principal_subspace
+
+__all__ = ["DeepMembershipAutoencoder"]
+
+Array = npt.NDArray[np.floating]
+
+
+class DeepMembershipAutoencoder(TransformerMixin, BaseEstimator):
+    """A conditionally deep membership-mapping autoencoder (Algorithm 2).
+
+    Parameters
+    ----------
+    n_components : int, default=20
+        Dimension n of the first layer's subspace; layer l has max(n − l + 1, 1). The default is
+        the paper's min(20, p): with fewer columns it is their number. It never exceeds N − 1, all
+        that N rows can carry.
+    n_layers : int, default=5
+        L.
+    max_inducing : float or int, default=0.5
+        Inducing points of the first layer at most: a float in (0, 1] is the paper's r_max, an int
+        its M_max.
+    random_state : int, RandomState or None
+        Draws the seeds of the clusters.
+
+    Attributes
+    ----------
+    components_ : array of shape (n, p)
+        The rows of P; layer l uses the first n − l + 1 of them.
+    layers_ : list of MembershipMapping
+    steps_ : list of arrays
+        α Pᵀ, from the features of a layer to the latent points of the next.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> autoencoder = DeepMembershipAutoencoder(5, n_layers=2, random_state=0).fit(X[:100])
+    >>> autoencoder.transform(X[100:103]).shape
+    (3, 64)
+    """
+
+    components_: Array
+    layers_: list[MembershipMapping]
+    steps_: list[Array]
+
+    def __init__(
+        self,
+        n_components: int = 20,
+        n_layers: int = 5,
+        max_inducing: float = 0.5,
+        *,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_layers = n_layers
+        self.max_inducing = max_inducing
+        self.random_state = random_state
+
+    def fit(self, X: npt.ArrayLike, y: object = None) -> DeepMembershipAutoencoder:
+        """Learn to reconstruct the rows of X; y is ignored."""
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        check_positive("n_layers", self.n_layers, integer=True)
+        n = components(self.n_components, X.shape[1])
+        inducing_limit(self.max_inducing, len(X))
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        return self.learn(X, n, np.random.default_rng(seed))
+
+    def learn(self, Y: Array, n: int, rng: np.random.Generator) -> DeepMembershipAutoencoder:
+        """Algorithm 2 on an array that is known to be good."""
+        N, p = Y.shape
+        n = max(1, min(n, N - 1))
+        M_max = inducing_limit(self.max_inducing, N)
+        alone = bool(np.all(Y == Y[0]))
+        P = np.eye(n, p) if alone else principal_subspace(Y, n)
+        self.components_ = P.astype(Y.dtype, copy=False)
+        self.layers_ = []
+        self.steps_ = []
+        latent = np.asarray(Y @ self.components_.T, dtype=np.float64)
+        outputs = Outputs.of(Y)
+        # the layers' latent points move little, so the rows that seed the first seed all
+        seeds = Seeds(latent - latent.mean(axis=0), rng)
+        for layer in range(1, self.n_layers + 1):
+            mapping = MembershipMapping()
+            P = self.components_[: max(n - layer, 1)]
+            if alone:
+                mapping.learn_constant(latent.astype(Y.dtype), Y)
+                step = mapping.coef_ @ P.T
+            else:
+                _, R, V, _ = mapping.learn(latent, outputs, M_max, seeds, near_limit=layer > 1)
+                M_max = len(mapping.coef_)
+                step = mapping.coef_ @ P.T
+                latent = V @ (mapping.variance_ * R @ step)
+            self.layers_.append(mapping)
+            self.steps_.append(step)
+        return self
+
+    def transform(self, X: npt.ArrayLike) -> Array:
+        """D̂(x): for every row the output of the layer nearest to it, eq. (satguru_18)."""
+        X = self._check(X)
+        best = np.zeros_like(X)
+        least = np.full(len(X), np.inf, dtype=X.dtype)
+        for output in self._outputs(X):
+            errors = np.sum((X - output) ** 2, axis=1)
+            better = errors < least
+            best[better], least[better] = output[better], errors[better]
+        return best
+
+    def layer_outputs(self, X: npt.ArrayLike) -> Array:
+        """ŷ^l(x) of every layer, shape (L, N, p): the abstraction grows with l."""
+        return np.stack(list(self._outputs(self._check(X))))
+
+    def residuals(self, X: npt.ArrayLike) -> Array:
+        """min_l ‖x − ŷ^l(x)‖² for every row, eq. (satguru_19)."""
+        return self.least_error(self._check(X))
+
+    def least_error(self, X: Array) -> Array:
+        """The residuals of an array that is known to be good."""
+        least = np.full(len(X), np.inf, dtype=X.dtype)
+        for output in self._outputs(X):
+            output -= X
+            np.minimum(least, np.einsum("ij,ij->i", output, output), out=least)
+        return least
+
+    def _check(self, X: npt.ArrayLike) -> Array:
+        check_is_fitted(self)
+        checked: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return checked.astype(self.components_.dtype, copy=False)
+
+    def _outputs(self, X: Array) -> Iterator[Array]:
+        """ŷ^l of Definition (CDMMA filtering), layer by layer; each array is the caller's own."""
+        latent = X @ self.components_.T
+        for mapping, step in zip(self.layers_, self.steps_, strict=True):
+            G = mapping.features(latent)
+            yield G @ mapping.coef_
+            latent = G @ step

@@ -1,0 +1,185 @@
+"""Student-t membership-mappings: a smooth function of few inputs, learned in closed form.
+
+A membership-mapping interpolates between the outputs at a few inducing points with a Gaussian
+kernel. How many points, how wide the outputs may swing and how much of the data is noise are all
+read off the data, without a gradient step (Section 3.1 of the paper, Algorithm 1).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from dptransfer.errors import ParameterError
+from dptransfer.models.parameters import check_positive, inducing_limit
+from dptransfer.numerics.inducing import choose_inducing_points
+from dptransfer.numerics.kernel import kernel, weights
+from dptransfer.numerics.kmeans import Seeds
+from dptransfer.numerics.smoothing import Outputs, Projection, coefficients, precision, project
+
+__all__ = ["MembershipMapping"]
+
+Array = npt.NDArray[np.floating]
+
+
+class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Regression by Student-t membership-mappings (Algorithm 1).
+
+    Parameters
+    ----------
+    max_inducing : int, float or None, default=None
+        At most so many inducing points: an int is M_max itself, a float in (0, 1] is a share of
+        the rows (r_max), None allows as many as there are rows. Fewer are used where τ(M, 1)
+        would fall below ``min_smoothing``.
+    dof : float, default=2.1
+        Degrees of freedom ν, above 2.
+    min_smoothing : float, default=0.1
+        κ, the smoothing that is always left.
+    tol, max_iter : float, int
+        The iteration on β stops when it changes by less than ``tol``, relatively.
+    inducing_points : array of shape (M, n_features) or None
+        Take these and do not look for any.
+    random_state : int, RandomState or None
+        Draws the seeds of the clusters.
+
+    Attributes
+    ----------
+    inducing_points_ : array of shape (M, n)
+        The centroids a, eq. (738496.4692).
+    coef_ : array of shape (M, p)
+        α, eq. (vector_alpha). A single output gives shape (M,).
+    weights_ : array of shape (n,)
+        w, eq. (738496.4698).
+    variance_ : float
+        σ², eq. (738497.3839).
+    noise_precision_ : float
+        β, eq. (738497.4473).
+    smoothing_ : float
+        τ(M, 1).
+    n_iter_ : int
+        Iterations on β.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> mapping = MembershipMapping(random_state=0).fit(X, np.sin(3 * X[:, 0]))
+    >>> bool(mapping.score(X, np.sin(3 * X[:, 0])) > 0.9)
+    True
+    """
+
+    inducing_points_: Array
+    coef_: Array
+    weights_: Array
+    variance_: float
+    noise_precision_: float
+    smoothing_: float
+    n_iter_: int
+
+    def __init__(
+        self,
+        max_inducing: float | None = None,
+        *,
+        dof: float = 2.1,
+        min_smoothing: float = 0.1,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        inducing_points: npt.ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.max_inducing = max_inducing
+        self.dof = dof
+        self.min_smoothing = min_smoothing
+        self.tol = tol
+        self.max_iter = max_iter
+        self.inducing_points = inducing_points
+        self.random_state = random_state
+
+    def fit(self, X: npt.ArrayLike, Y: npt.ArrayLike) -> MembershipMapping:
+        """Learn the mapping from X, shape (N, n), to Y, shape (N, p) or (N,)."""
+        X, Y = validate_data(
+            self,
+            X,
+            Y,
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=True,
+        )
+        if self.dof <= 2:
+            raise ParameterError(f"dof must be above 2, but is {self.dof}")
+        check_positive("min_smoothing", self.min_smoothing)
+        check_positive("max_iter", self.max_iter)
+        limit = inducing_limit(self.max_inducing, len(X))
+        outputs = Y.astype(X.dtype, copy=False)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        x = X.astype(np.float64, copy=False)
+        columns = outputs[:, None] if outputs.ndim == 1 else outputs
+        self.learn(x, Outputs.of(columns), limit, Seeds(x - x.mean(axis=0), rng))
+        if outputs.ndim == 1:
+            self.coef_ = self.coef_[:, 0]
+        return self
+
+    def learn(
+        self, x: Array, outputs: Outputs, M_max: int, seeds: Seeds, *, near_limit: bool = False
+    ) -> Projection:
+        """Algorithm 1 on arrays that are known to be good; returns the projection it found.
+
+        ``seeds`` and ``near_limit`` go to :func:`choose_inducing_points`.
+        """
+        w = weights(x)
+        if self.inducing_points is None:
+            projection = choose_inducing_points(
+                x,
+                w,
+                M_max,
+                seeds,
+                dof=self.dof,
+                min_smoothing=self.min_smoothing,
+                near_limit=near_limit,
+            )
+        else:
+            a = check_array(self.inducing_points, dtype=np.float64)
+            if a.shape[1] != x.shape[1]:
+                raise ParameterError(
+                    f"inducing_points have {a.shape[1]} columns, but X has {x.shape[1]}"
+                )
+            projection = project(x, a, w, self.dof)
+        a, R, V, tau = projection
+        sigma2 = outputs.variance / tau if 0 < tau < outputs.variance else 1.0
+        VtY = V.astype(outputs.Y.dtype, copy=False).T @ outputs.Y
+        found = precision(V, outputs, VtY, tau, sigma2, tol=self.tol, max_iter=self.max_iter)
+        self.inducing_points_ = a.astype(VtY.dtype, copy=False)
+        self.coef_ = coefficients(R, found.inverse, VtY, sigma2)
+        self.weights_ = w.astype(VtY.dtype, copy=False)
+        self.variance_ = sigma2
+        self.noise_precision_ = found.beta
+        self.smoothing_ = tau
+        self.n_iter_ = found.n_iter
+        return projection
+
+    def learn_constant(self, x: Array, y: Array) -> None:
+        """The mapping of one point alone, its own output wherever it is asked.
+
+        This is what the equations tend to as β grows without bound.
+        """
+        self.inducing_points_ = x[:1].copy()
+        self.coef_ = y[:1].copy()
+        self.weights_ = np.zeros(x.shape[1], dtype=x.dtype)
+        self.variance_ = 1.0
+        self.noise_precision_ = np.inf
+        self.smoothing_ = 0.0
+        self.n_iter_ = 0
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """ŷ(x) = αᵀ G(x)ᵀ for every row, eq. (738124.770095)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        outputs: Array = self.features(X) @ self.coef_
+        return outputs.astype(X.dtype, copy=False)
+
+    def features(self, x: Array) -> Array:
+        """G(x), eq. (738495.5497): the kernel between every row and the inducing points."""
+        return kernel(x, self.inducing_points_, self.weights_, self.variance_)
