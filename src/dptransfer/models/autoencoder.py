@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dptransfer.models.mapping import MembershipMapping
 from dptransfer.models.parameters import check_positive, components, inducing_limit
-from dptransfer.numerics.kmeans import Seeds
+from dptransfer.numerics.kmeans import Seeds, centroids
 from dptransfer.numerics.smoothing import Outputs
 from dptransfer.numerics.subspace import principal_subspace
 
@@ -98,8 +98,7 @@ class DeepMembershipAutoencoder(TransformerMixin, BaseEstimator):
         self.steps_ = []
         latent = np.asarray(Y @ self.components_.T, dtype=np.float64)
         outputs = Outputs.of(Y)
-        # the layers' latent points move little, so the rows that seed the first seed all
-        seeds = Seeds(latent - latent.mean(axis=0), rng)
+        starts = Seeds(latent, rng).first
         for layer in range(1, self.n_layers + 1):
             mapping = MembershipMapping()
             P = self.components_[: max(n - layer, 1)]
@@ -107,10 +106,12 @@ class DeepMembershipAutoencoder(TransformerMixin, BaseEstimator):
                 mapping.learn_constant(latent.astype(Y.dtype), Y)
                 step = mapping.coef_ @ P.T
             else:
-                _, R, V, _ = mapping.learn(latent, outputs, M_max, seeds, near_limit=layer > 1)
+                (_, R, V, _), labels = mapping.learn(latent, outputs, M_max, starts)
                 M_max = len(mapping.coef_)
                 step = mapping.coef_ @ P.T
                 latent = V @ (mapping.variance_ * R @ step)
+                # the next layer's latent points lie much as these do: so do their clusters
+                starts = _Leading(centroids(latent, labels))
             self.layers_.append(mapping)
             self.steps_.append(step)
         return self
@@ -154,3 +155,13 @@ class DeepMembershipAutoencoder(TransformerMixin, BaseEstimator):
             G = mapping.features(latent)
             yield G @ mapping.coef_
             latent = G @ step
+
+
+class _Leading:
+    """The first M of the given points."""
+
+    def __init__(self, points: Array) -> None:
+        self._points = points
+
+    def __call__(self, M: int) -> Array:
+        return self._points[:M]

@@ -7,6 +7,8 @@ read off the data, without a gradient step (Section 3.1 of the paper, Algorithm 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -23,6 +25,7 @@ from dptransfer.numerics.smoothing import Outputs, Projection, coefficients, pre
 __all__ = ["MembershipMapping"]
 
 Array = npt.NDArray[np.floating]
+Labels = npt.NDArray[np.intp]
 
 
 class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -117,36 +120,31 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         x = X.astype(np.float64, copy=False)
         columns = outputs[:, None] if outputs.ndim == 1 else outputs
-        self.learn(x, Outputs.of(columns), limit, Seeds(x - x.mean(axis=0), rng))
+        self.learn(x, Outputs.of(columns), limit, Seeds(x, rng).first)
         if outputs.ndim == 1:
             self.coef_ = self.coef_[:, 0]
         return self
 
     def learn(
-        self, x: Array, outputs: Outputs, M_max: int, seeds: Seeds, *, near_limit: bool = False
-    ) -> Projection:
-        """Algorithm 1 on arrays that are known to be good; returns the projection it found.
+        self, x: Array, outputs: Outputs, M_max: int, starts: Callable[[int], Array]
+    ) -> tuple[Projection, Labels | None]:
+        """Algorithm 1 on arrays that are known to be good.
 
-        ``seeds`` and ``near_limit`` go to :func:`choose_inducing_points`.
+        Returns what :func:`choose_inducing_points` found.
         """
         w = weights(x)
+        labels = None
         if self.inducing_points is None:
-            projection = choose_inducing_points(
-                x,
-                w,
-                M_max,
-                seeds,
-                dof=self.dof,
-                min_smoothing=self.min_smoothing,
-                near_limit=near_limit,
+            projection, labels = choose_inducing_points(
+                x, w, M_max, starts, dof=self.dof, min_smoothing=self.min_smoothing
             )
         else:
-            a = check_array(self.inducing_points, dtype=np.float64)
-            if a.shape[1] != x.shape[1]:
+            given = check_array(self.inducing_points, dtype=np.float64)
+            if given.shape[1] != x.shape[1]:
                 raise ParameterError(
-                    f"inducing_points have {a.shape[1]} columns, but X has {x.shape[1]}"
+                    f"inducing_points have {given.shape[1]} columns, but X has {x.shape[1]}"
                 )
-            projection = project(x, a, w, self.dof)
+            projection = project(x, given, w, self.dof)
         a, R, V, tau = projection
         sigma2 = outputs.variance / tau if 0 < tau < outputs.variance else 1.0
         VtY = V.astype(outputs.Y.dtype, copy=False).T @ outputs.Y
@@ -158,7 +156,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.noise_precision_ = found.beta
         self.smoothing_ = tau
         self.n_iter_ = found.n_iter
-        return projection
+        return projection, labels
 
     def learn_constant(self, x: Array, y: Array) -> None:
         """The mapping of one point alone, its own output wherever it is asked.

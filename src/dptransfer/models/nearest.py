@@ -14,7 +14,7 @@ The answer is that of finishing all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +29,14 @@ Array = npt.NDArray[np.floating]
 Labels = npt.NDArray[np.intp]
 
 SHARE = 4096  # at most so many rows to a piece of work
-BLOCK = 512  # rows at a time: their kernels stay in the cache
+KERNEL_SIZE = 2**17  # entries of a kernel matrix that stays in the cache
+MIN_BLOCK = 256  # and never fewer rows at a time
 BASIS_ROWS = 2000  # so many rows give the directions W
-DIRECTIONS = 64
+DIRECTIONS = 64  # at most so many
+SHARE_OF_COLUMNS = 8  # and at most one for so many columns
 WORTHWHILE = 128  # fewer rows than this are finished everywhere
-SLACK = 1e-5  # a bound must pass the best error by this share: rounding prunes nothing
+SAMPLE_ROWS = 64  # rows on which single precision is tried
+MARGIN = 10.0  # times what it did there
 
 
 class Nearest(NamedTuple):
@@ -69,52 +72,79 @@ def nearest_parts(
     -------
     Nearest, with arrays of shape (N, n_groups)
     """
-    bounds = None
+    screen = None
     rivals = np.unique(groups).size < len(parts) or (contest and len(parts) > 1)
     if rivals and len(X) >= WORTHWHILE:
-        some = X[:: -(-len(X) // BASIS_ROWS)]
-        W = principal_subspace(some, min(DIRECTIONS, -(-X.shape[1] // 4), len(some) - 1))
-        bounds = [Bound(part, W.astype(X.dtype)) for part in parts]
+        screen = Screen(parts, X[:: -(-len(X) // BASIS_ROWS)])
     # an even number of equal shares, so that two workers end together
     n_shares = 2 * -(-len(X) // (2 * SHARE))
     work = delayed(_nearest_parts)
     found = Parallel(n_jobs=n_jobs, prefer="threads")(
-        work(parts, groups, bounds, share, contest) for share in np.array_split(X, n_shares)
+        work(parts, groups, screen, share, contest) for share in np.array_split(X, n_shares)
     )
     return Nearest(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
 
 
-class Bound:
-    """A lower bound on the error of one part: its error within the directions W."""
+class Screen:
+    """Lower bounds on the errors of all parts, from the principal directions of some rows."""
 
-    def __init__(self, part: DeepMembershipAutoencoder, W: Array) -> None:
-        self.W = W
-        self.P = part.components_
-        self.layers = []
-        for mapping, step in zip(part.layers_, part.steps_, strict=True):
-            self.layers.append((mapping, np.hstack([step, mapping.coef_ @ W.T]), step.shape[1]))
+    def __init__(self, parts: Sequence[DeepMembershipAutoencoder], some: Array) -> None:
+        n = min(DIRECTIONS, -(-some.shape[1] // SHARE_OF_COLUMNS), len(some) - 1)
+        self._W = principal_subspace(some, n)
+        sample = some[:SAMPLE_ROWS]
+        self._bounds = [Bound(part, self._W, sample) for part in parts]
+
+    def __call__(self, X: Array) -> Array:
+        """At most the error of every row and part, shape (N, len(parts))."""
+        X = X.astype(np.float32, copy=False)
+        XW = X @ self._W.astype(np.float32).T
+        return np.stack([bound(X, XW) for bound in self._bounds], axis=1)
+
+
+class Bound:
+    """A lower bound on the error of one part: its error within the directions W.
+
+    Evaluated in single precision, and lowered by ten times the most that this was seen to matter
+    over a sample of rows.
+    """
+
+    def __init__(self, part: DeepMembershipAutoencoder, W: Array, sample: Array) -> None:
+        self._P = part.components_
+        self._layers = [
+            (mapping, np.hstack([step, mapping.coef_ @ W.T]), step.shape[1])
+            for mapping, step in zip(part.layers_, part.steps_, strict=True)
+        ]
+        sample = sample.astype(np.float64)
+        exact = self._errors(sample @ self._P.T, sample @ W.T)
+        self._P = self._P.astype(np.float32)
+        self._layers = [(mapping, both.astype(np.float32), n) for mapping, both, n in self._layers]
+        sample = sample.astype(np.float32)
+        single = self._errors(sample @ self._P.T, sample @ W.astype(np.float32).T)
+        self._margin = MARGIN * float(np.max(np.abs(np.sqrt(exact) - np.sqrt(single))))
 
     def __call__(self, X: Array, XW: Array) -> Array:
-        """min_l ‖W y − W ŷ^l‖² for every row; XW is X Wᵀ."""
-        least = np.full(len(X), np.inf, dtype=X.dtype)
-        latents = X @ self.P.T
-        for start in range(0, len(X), BLOCK):
-            block = slice(start, start + BLOCK)
-            latent = latents[block]
-            for mapping, coef, n_next in self.layers:
-                outputs = mapping.features(latent) @ coef
-                latent = outputs[:, :n_next]
-                missed = outputs[:, n_next:]
-                missed -= XW[block]
-                error = np.einsum("ij,ij->i", missed, missed)
-                np.minimum(least[block], error, out=least[block])
+        """At most min_l ‖W y − W ŷ^l‖² for every row; XW is X Wᵀ."""
+        latent = X @ self._P.T
+        size = max(MIN_BLOCK, KERNEL_SIZE // max(both.shape[0] for _, both, _ in self._layers))
+        blocks = [slice(start, start + size) for start in range(0, len(X), size)]
+        errors = np.concatenate([self._errors(latent[block], XW[block]) for block in blocks])
+        return np.maximum(np.sqrt(errors) - self._margin, 0.0) ** 2
+
+    def _errors(self, latent: Array, XW: Array) -> Array:
+        least = np.full(len(latent), np.inf, dtype=latent.dtype)
+        for mapping, both, n in self._layers:
+            outputs = mapping.features(latent) @ both
+            latent = outputs[:, :n]
+            missed = outputs[:, n:]
+            missed -= XW
+            np.minimum(least, np.einsum("ij,ij->i", missed, missed), out=least)
         return least
 
 
 def _nearest_parts(
     parts: Sequence[DeepMembershipAutoencoder],
     groups: Labels,
-    bounds: Sequence[Bound] | None,
+    screen: Screen | None,
     X: Array,
     contest: bool,
 ) -> Nearest:
@@ -129,13 +159,12 @@ def _nearest_parts(
             errors[rows[better], group] = new[better]
             winner[rows[better], group] = part
 
-    if bounds is None:
+    if screen is None:
         for part in range(len(parts)):
             finish(part, np.arange(len(X)))
         return Nearest(errors, winner)
 
-    XW = X @ bounds[0].W.T
-    least = np.stack([bound(X, XW) for bound in bounds], axis=1)
+    least = screen(X)
     leagues = [np.arange(len(parts))] if contest else [
         np.flatnonzero(groups == group) for group in range(n_groups)
     ]
@@ -145,6 +174,6 @@ def _nearest_parts(
             finish(part, np.flatnonzero(first == part))
         for part in league[np.argsort(least[:, league].mean(axis=0))]:
             best = errors.min(axis=1) if contest else errors[:, groups[part]]
-            open_ = (least[:, part] * (1 - SLACK) <= best) & (first != part)
+            open_ = (least[:, part] <= best) & (first != part)
             finish(part, np.flatnonzero(open_))
     return Nearest(errors, winner)

@@ -15,7 +15,7 @@ from dptransfer.models.autoencoder import DeepMembershipAutoencoder
 from dptransfer.models.nearest import Nearest, nearest_parts
 from dptransfer.models.parameters import check_positive, components, inducing_limit
 from dptransfer.models.threads import one_blas_thread
-from dptransfer.numerics.kmeans import Seeds, assign, lloyd
+from dptransfer.numerics.kmeans import Seeds, lloyd
 
 __all__ = ["WideMembershipAutoencoder", "learn_parts"]
 
@@ -144,9 +144,7 @@ def _partition(X: Array, rows: Rows, size: int, rng: np.random.Generator) -> lis
     if wanted == 1:
         return [rows]
     Y = X[rows]
-    mean = Y.mean(axis=0)
-    Y -= mean
-    labels = assign(Y, lloyd(Y, Y[Seeds(Y, rng).first(wanted)]))
+    labels = lloyd(Y, Seeds(Y, rng).first(wanted)).labels
     return [rows[labels == s] for s in np.unique(labels)]
 
 

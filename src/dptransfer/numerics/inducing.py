@@ -17,16 +17,17 @@ import numpy.typing as npt
 from scipy.linalg.blas import dtrsm
 
 from dptransfer.numerics.kernel import kernel
-from dptransfer.numerics.kmeans import Seeds, lloyd
+from dptransfer.numerics.kmeans import lloyd
 from dptransfer.numerics.smoothing import Projection, factorise, project
 
 __all__ = ["choose_inducing_points", "first_passing", "ladder"]
 
 Array = npt.NDArray[np.floating]
+Labels = npt.NDArray[np.intp]
 
-CENTROIDS_TO_SEEDS = 0.8  # τ of the centroids over τ of their seeds, roughly
+START_TO_CENTROID = 0.9  # τ of the centroids over τ of the points they started from, roughly
 STEEPNESS = 2.5  # τ falls about like M to this power; a better figure comes from two probes
-CURVE_ROWS = 250  # so many rows tell the shape of the curve
+CURVE_ROWS = 150  # so many rows tell the shape of the curve
 
 
 def ladder(M_max: int) -> list[int]:
@@ -65,12 +66,11 @@ def choose_inducing_points(
     x: Array,
     w: Array,
     M_max: int,
-    seeds: Seeds,
+    starts: Callable[[int], Array],
     *,
     dof: float,
     min_smoothing: float,
-    near_limit: bool = False,
-) -> Projection:
+) -> tuple[Projection, Labels]:
     """Steps 3 to 8 and 14 of Algorithm 1: the centroids for the first M with τ(M, 1) ≥ κ.
 
     Parameters
@@ -78,68 +78,74 @@ def choose_inducing_points(
     x : array of shape (N, n), float64
     w : array of shape (n,)
     M_max : int, at most N
-    seeds : Seeds
-        Rows of x that start the clusters.
+    starts : callable
+        ``starts(M)`` are the points from which M clusters grow, the first M of one sequence; fewer
+        where fewer are distinct.
     dof, min_smoothing : float
         ν and κ.
-    near_limit : bool
-        Whether M is likely to be close to M_max, as it is from one layer to the next: then M_max
-        is tried first. It changes the work, not the answer.
 
     Returns
     -------
-    Projection of x on the chosen points.
+    Projection of x on the chosen points, and the cluster of every row.
     """
-    mean = x.mean(axis=0)
-    centred = x - mean
     steps = ladder(M_max)
-    probes: dict[int, Projection] = {}
+    probes: dict[int, tuple[Projection, Labels]] = {}
 
-    def probe(step: int) -> bool:
-        rows = seeds.first(steps[step])
-        if len(rows) < steps[step] and len(rows) > 1:
+    def passes(step: int) -> bool:
+        points = starts(steps[step])
+        if len(points) < steps[step] and len(points) > 1:
             return False  # every distinct point is an inducing point: τ = 0
-        probes[step] = project(x, lloyd(centred, centred[rows]) + mean, w, dof)
-        return probes[step].tau >= min_smoothing
+        clusters = lloyd(x, points)
+        probes[step] = project(x, clusters.centres, w, dof), clusters.labels
+        return probes[step][0].tau >= min_smoothing
 
     def guess(low: int, high: int) -> int:
-        """Where a power law through the nearest probes crosses κ."""
-        known = [step for step in (low, high) if step in probes and probes[step].tau > 0]
-        if not known:
-            if near_limit or low >= 0:
-                return low + 1
-            M = _crossing(centred * np.sqrt(w), seeds, M_max, dof, min_smoothing)
-        else:
-            M1, tau1 = steps[known[0]], probes[known[0]].tau
-            power = STEEPNESS
-            if len(known) == 2:
-                M2, tau2 = steps[known[1]], probes[known[1]].tau
-                power = max(math.log(tau2 / tau1) / math.log(M1 / M2), 1.0)
-            M = math.floor(M1 * (tau1 / min_smoothing) ** (1 / power))
+        known = [
+            (steps[step], probes[step][0].tau)
+            for step in (low, high)
+            if step in probes and probes[step][0].tau > 0
+        ]
+        M = _power_law(known, min_smoothing) if known else _crossing(x, w, starts, M_max, dof, min_smoothing)
         return next((step for step in range(low + 1, high) if steps[step] <= M), high)
 
-    step = first_passing(len(steps), probe, guess)
+    step = first_passing(len(steps), passes, guess)
     if step not in probes:
-        probe(step)
+        passes(step)
     return probes[step]
 
 
-def _crossing(scaled: Array, seeds: Seeds, M_max: int, dof: float, min_smoothing: float) -> int:
-    """The largest M whose seeds, as inducing points, leave τ(M, 1) near κ.
+def _power_law(known: list[tuple[int, float]], min_smoothing: float) -> int:
+    """Where τ would cross κ if it were a power of M, through one or two known points."""
+    M, tau = known[0]
+    power = STEEPNESS
+    if len(known) == 2:
+        M2, tau2 = known[1]
+        power = max(math.log(tau2 / tau) / math.log(M / M2), 1.0)
+    return math.floor(M * (tau / min_smoothing) ** (1 / power))
+
+
+def _crossing(
+    x: Array,
+    w: Array,
+    starts: Callable[[int], Array],
+    M_max: int,
+    dof: float,
+    min_smoothing: float,
+) -> int:
+    """The largest M for which the starting points, taken as inducing points, leave τ near κ.
 
     The Cholesky factor of the kernel of a sequence of points holds those of its leading parts, so
     that the squares in R⁻ᵀ K_ax, summed row after row, are the traces for M = 1, 2, 3 … at once.
     """
-    some = scaled[:: max(1, len(scaled) // CURVE_ROWS)]
-    ones = np.ones(scaled.shape[1])
-    M = 16
+    some = x[:: max(1, len(x) // CURVE_ROWS)]
+    M = 40
     while True:
-        points = scaled[seeds.first(min(M, M_max))]
-        R = factorise(kernel(points, points, ones))
-        projected = dtrsm(1.0, R, kernel(some, points, ones).T, trans_a=1, overwrite_b=1)
+        points = starts(min(M, M_max))
+        R = factorise(kernel(points, points, w))
+        projected = dtrsm(1.0, R, kernel(some, points, w).T, trans_a=1, overwrite_b=1)
         kept = np.cumsum(np.einsum("ij,ij->i", projected, projected)) / len(some)
         count = np.arange(1, len(points) + 1)
-        tau = CENTROIDS_TO_SEEDS * len(scaled) * (1 - kept) / (dof + count - 2)
+        tau = START_TO_CENTROID * len(x) * (1 - kept) / (dof + count - 2)
         if tau[-1] < min_smoothing or len(points) < M:
-            return int(np.count_nonzero(tau >= min_smoothing)) or 1
-        M *= 2
+            return max(1, int(np.count_nonzero(tau >= min_smoothing)))
+        M *= 3

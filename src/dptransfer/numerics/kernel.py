@@ -43,8 +43,8 @@ def kernel(x: Array, a: Array, w: Array, sigma2: float = 1.0) -> Array:
     -------
     array of shape (N, M), of x's type
     """
-    scale = np.sqrt(w)
-    centre = a.mean(axis=0)
+    scale = np.sqrt(w).astype(x.dtype, copy=False)
+    centre = a.mean(axis=0).astype(x.dtype, copy=False)
     # −½‖x − a‖² = x·a − ½‖x‖² − ½‖a‖² as one product: the norms ride along as two more columns
     left = np.ones((len(x), x.shape[1] + 2), dtype=x.dtype)
     right = np.ones((len(a), x.shape[1] + 2), dtype=x.dtype)

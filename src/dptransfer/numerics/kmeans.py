@@ -11,11 +11,12 @@ tells the clusters apart.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Seeds", "assign", "lloyd"]
+__all__ = ["Clustering", "Seeds", "centroids", "lloyd"]
 
 Array = npt.NDArray[np.floating]
 Labels = npt.NDArray[np.intp]
@@ -34,7 +35,8 @@ class Seeds:
     """
 
     def __init__(self, x: Array, rng: np.random.Generator) -> None:
-        self._x = x
+        self._points = x
+        self._x = x = x - x.mean(axis=0)
         self._x2 = np.einsum("ij,ij->i", x, x)
         self._rng = rng
         first = int(rng.integers(len(x)))
@@ -42,11 +44,12 @@ class Seeds:
         self._distance = self._squared_distances(np.array([first]))[:, 0]
         self._distance[first] = 0.0
 
-    def first(self, M: int) -> list[int]:
-        """The rows of x that seed M clusters; fewer where fewer are distinct."""
+    def first(self, M: int) -> Array:
+        """The points that seed M clusters; fewer where fewer are distinct."""
         while len(self._order) < M and self._draw():
             pass
-        return self._order[:M]
+        points: Array = self._points[self._order[:M]]
+        return points
 
     def _squared_distances(self, rows: Labels) -> Array:
         """Squared distance of every row of x from each of the given ones."""
@@ -74,25 +77,35 @@ class Seeds:
         return True
 
 
-def assign(x: Array, centres: Array) -> Labels:
-    """The nearest centre of every row."""
-    clusters = _Clusters(x, centres)
-    clusters.assign()
-    return clusters.labels
+class Clustering(NamedTuple):
+    """Cluster centroids, and the cluster of every row."""
+
+    centres: Array
+    labels: Labels
 
 
-def lloyd(x: Array, centres: Array, *, max_iter: int = 300, tol: float = 1e-4) -> Array:
-    """Lloyd's iteration from the given centres; returns the cluster centroids.
+def lloyd(x: Array, centres: Array, *, max_iter: int = 300, tol: float = 1e-4) -> Clustering:
+    """Lloyd's iteration from the given centres.
 
     Stops when no row changes its cluster, or when the centres' squared movement falls below
     ``tol`` times the mean variance of x.
     """
+    mean = x.mean(axis=0)
     threshold = tol * float(np.mean(np.var(x, axis=0)))
-    clusters = _Clusters(x, centres)
+    clusters = _Clusters(x - mean, centres - mean)
     for _ in range(max_iter):
         if not clusters.assign() or clusters.update() <= threshold:
             break
-    return clusters.centres
+    return Clustering(clusters.centres + mean, clusters.labels)
+
+
+def centroids(x: Array, labels: Labels) -> Array:
+    """The mean of every cluster that has rows, in the order of their labels."""
+    counts = np.bincount(labels)
+    sums = np.stack([np.bincount(labels, weights=column) for column in x.T], axis=1)
+    filled = counts > 0
+    means: Array = sums[filled] / counts[filled, None]
+    return means
 
 
 class _Clusters:
