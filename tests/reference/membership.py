@@ -2,9 +2,9 @@
 
 A transcription to be read beside the paper, not to be run in earnest: every matrix is formed, every
 solve is done anew, k-means is scikit-learn's. Where the paper is silent or cannot work as printed,
-the decisions are those of ``docs/theory.md``, made here in the plainest way. With
-``dtype=numpy.longdouble`` the equations are evaluated in extended precision, so that a difference
-found by a test is the fast code's.
+the decisions are those of ``docs/theory.md``, made here in the plainest way. Given arrays of
+mpmath's numbers (``exact``) the equations are evaluated with fifty digits, so that a difference found
+by a test is the fast code's.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import math
 import warnings
 from dataclasses import dataclass
 
+import mpmath
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
@@ -20,18 +21,20 @@ from sklearn.exceptions import ConvergenceWarning
 
 NU = 2.1
 KAPPA = 0.1
-JITTERS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
-SMALLEST_PIVOT = 1e-10
+JITTERS = (0.0, 1e-8, 1e-7, 1e-6)
+SMALLEST_PIVOT = 1e-8
+
+
+mpmath.mp.dps = 50
+exact = np.vectorize(mpmath.mpf, otypes=[object])
 
 
 def kr(x, a, w, sigma2=1.0):
     """Kernel, eq. (membership1003_3), for every pair of rows."""
     if x.dtype == np.float64:
         return sigma2 * np.exp(-0.5 * cdist(x * np.sqrt(w), a * np.sqrt(w), "sqeuclidean"))
-    K = np.empty((len(x), len(a)), dtype=np.result_type(x, a, w))
-    for i in range(len(x)):
-        K[i] = sigma2 * np.exp(-0.5 * np.sum(w * np.abs(x[i] - a) ** 2, axis=1))
-    return K
+    exp = np.vectorize(mpmath.exp, otypes=[object])
+    return np.array([sigma2 * exp(-0.5 * np.sum(w * abs(x_i - a) ** 2, axis=1)) for x_i in x])
 
 
 def cluster_centroid(x, M, random_state):
@@ -46,7 +49,7 @@ def cluster_centroid(x, M, random_state):
 
 
 def solve(A, B):
-    """A⁻¹B by elimination with pivoting: LAPACK in float64, by hand in extended precision."""
+    """A⁻¹B by elimination with pivoting: LAPACK in float64, by hand in many digits."""
     if A.dtype == np.float64:
         return np.linalg.solve(A, B)
     A, B = A.copy(), B.copy()
@@ -140,12 +143,12 @@ def learn_mapping(
 
     beta = 1.0
     floor = np.finfo(float).eps * max(float(np.mean(y**2)), np.finfo(float).tiny)
-    for iteration in range(1, max_iter + 1):
+    for n_iter in range(1, max_iter + 1):
         alpha = alpha_of(beta)
         previous, beta = beta, 1 / max(np.mean((y - Kxa @ alpha) ** 2), floor)
         if abs(beta - previous) <= tol * beta:
             break
-    return Mapping(alpha_of(beta), a, sigma2, w, tau1, beta, iteration)
+    return Mapping(alpha_of(beta), a, sigma2, w, tau1, beta, n_iter)
 
 
 def subspace(Y, n):
@@ -153,7 +156,8 @@ def subspace(Y, n):
     if len(Y) == 1:
         return np.eye(Y.shape[1])[:1]
     values, vectors = np.linalg.eigh(np.cov(Y, rowvar=False, bias=True).reshape((Y.shape[1],) * 2))
-    return vectors[:, np.argsort(-values)[:n]].T
+    P = vectors[:, np.argsort(-values)[:n]].T
+    return P * np.sign([row[np.argmax(np.abs(row))] for row in P])[:, None]
 
 
 class Deep:
@@ -161,8 +165,8 @@ class Deep:
 
     def __init__(self, Y, n, M_max, L, *, inducing_points=None, random_state=0):
         n = max(1, min(n, len(Y) - 1))
-        self.alone = Y[0] if len(Y) == 1 else None
-        self.P, self.layers = [], []
+        self.alone = Y[0] if np.all(Y[0] == Y) else None
+        self.P, self.layers, x = [], [], Y
         if self.alone is not None:
             return
         for layer in range(L):

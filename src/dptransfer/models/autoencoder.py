@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dptransfer.models.mapping import MembershipMapping
 from dptransfer.models.parameters import check_positive, components, inducing_limit
+from dptransfer.models.validation import fit_rows, fresh_generator, new_rows
 from dptransfer.numerics.kmeans import Seeds, centroids
 from dptransfer.numerics.smoothing import Outputs
 from dptransfer.numerics.subspace import principal_subspace
@@ -79,19 +79,17 @@ class DeepMembershipAutoencoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> DeepMembershipAutoencoder:
         """Learn to reconstruct the rows of X; y is ignored."""
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        rows = fit_rows(self, X)
         check_positive("n_layers", self.n_layers, integer=True)
-        n = components(self.n_components, X.shape[1])
-        inducing_limit(self.max_inducing, len(X))
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        return self.learn(X, n, np.random.default_rng(seed))
+        n = components(self.n_components, rows.shape[1])
+        return self.learn(rows, n, fresh_generator(self.random_state))
 
     def learn(self, Y: Array, n: int, rng: np.random.Generator) -> DeepMembershipAutoencoder:
         """Algorithm 2 on an array that is known to be good."""
         N, p = Y.shape
         n = max(1, min(n, N - 1))
         M_max = inducing_limit(self.max_inducing, N)
-        alone = bool(np.all(Y == Y[0]))
+        alone = bool(np.all(Y[0] == Y))
         P = np.eye(n, p) if alone else principal_subspace(Y, n)
         self.components_ = P.astype(Y.dtype, copy=False)
         self.layers_ = []
@@ -139,14 +137,13 @@ class DeepMembershipAutoencoder(TransformerMixin, BaseEstimator):
         """The residuals of an array that is known to be good."""
         least = np.full(len(X), np.inf, dtype=X.dtype)
         for output in self._outputs(X):
-            output -= X
-            np.minimum(least, np.einsum("ij,ij->i", output, output), out=least)
+            missed = np.subtract(output, X, out=output)
+            np.minimum(least, np.einsum("ij,ij->i", missed, missed), out=least)
         return least
 
     def _check(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self)
-        checked: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return checked.astype(self.components_.dtype, copy=False)
+        return new_rows(self, X, self.components_.dtype)
 
     def _outputs(self, X: Array) -> Iterator[Array]:
         """ŷ^l of Definition (CDMMA filtering), layer by layer; each array is the caller's own."""

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dptransfer.models.nearest import Nearest, nearest_parts
 from dptransfer.models.threads import one_blas_thread
+from dptransfer.models.validation import new_rows
 from dptransfer.models.wide import WideMembershipAutoencoder, learn_parts
 
 __all__ = ["MembershipClassifier"]
@@ -62,22 +63,25 @@ class MembershipClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> MembershipClassifier:
         """Learn one autoencoder a class from the labelled rows."""
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        rows: Array
+        rows, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         groups = [np.flatnonzero(labels == c) for c in range(len(self.classes_))]
         wide = WideMembershipAutoencoder(**self.get_params())
         self.autoencoders_ = []
-        for parts in learn_parts(wide, X, groups):
+        for parts in learn_parts(wide, rows, groups):
             autoencoder = WideMembershipAutoencoder(**self.get_params())
-            autoencoder.n_features_in_ = X.shape[1]
+            autoencoder.n_features_in_ = rows.shape[1]
             autoencoder.parts_ = parts
             self.autoencoders_.append(autoencoder)
         return self
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[np.generic]:
         """The class whose autoencoder reconstructs the row best, eq. (satguru_20)."""
-        return self.classes_[self._nearest(X, contest=True).errors.argmin(axis=1)]
+        errors = self._nearest(X, contest=True).errors
+        labels: npt.NDArray[np.generic] = self.classes_[errors.argmin(axis=1)]
+        return labels
 
     def residuals(self, X: npt.ArrayLike) -> Array:
         """‖x − ŴD(x; P_c)‖² for every row and class, shape (N, C)."""
@@ -90,10 +94,9 @@ class MembershipClassifier(ClassifierMixin, BaseEstimator):
 
     def _nearest(self, X: npt.ArrayLike, *, contest: bool = False) -> Nearest:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         parts = [part for autoencoder in self.autoencoders_ for part in autoencoder.parts_]
-        X = X.astype(parts[0].components_.dtype, copy=False)
+        rows = new_rows(self, X, parts[0].components_.dtype)
         sizes = [len(autoencoder.parts_) for autoencoder in self.autoencoders_]
         groups = np.repeat(np.arange(len(sizes)), sizes)
         with one_blas_thread():
-            return nearest_parts(parts, groups, X, contest=contest, n_jobs=self.n_jobs)
+            return nearest_parts(parts, groups, rows, contest=contest, n_jobs=self.n_jobs)

@@ -12,11 +12,11 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from dptransfer.errors import ParameterError
 from dptransfer.models.parameters import check_positive, inducing_limit
+from dptransfer.models.validation import fresh_generator, new_rows
 from dptransfer.numerics.inducing import choose_inducing_points
 from dptransfer.numerics.kernel import kernel, weights
 from dptransfer.numerics.kmeans import Seeds
@@ -103,22 +103,19 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: npt.ArrayLike, Y: npt.ArrayLike) -> MembershipMapping:
         """Learn the mapping from X, shape (N, n), to Y, shape (N, p) or (N,)."""
-        X, Y = validate_data(
-            self,
-            X,
-            Y,
-            dtype=[np.float64, np.float32],
-            multi_output=True,
-            y_numeric=True,
+        rows: Array
+        outputs: Array
+        rows, outputs = validate_data(
+            self, X, Y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
         )
         if self.dof <= 2:
             raise ParameterError(f"dof must be above 2, but is {self.dof}")
         check_positive("min_smoothing", self.min_smoothing)
         check_positive("max_iter", self.max_iter)
-        limit = inducing_limit(self.max_inducing, len(X))
-        outputs = Y.astype(X.dtype, copy=False)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        x = X.astype(np.float64, copy=False)
+        limit = inducing_limit(self.max_inducing, len(rows))
+        outputs = outputs.astype(rows.dtype, copy=False)
+        rng = fresh_generator(self.random_state)
+        x = rows.astype(np.float64, copy=False)
         columns = outputs[:, None] if outputs.ndim == 1 else outputs
         self.learn(x, Outputs.of(columns), limit, Seeds(x, rng).first)
         if outputs.ndim == 1:
@@ -127,13 +124,12 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def learn(
         self, x: Array, outputs: Outputs, M_max: int, starts: Callable[[int], Array]
-    ) -> tuple[Projection, Labels | None]:
+    ) -> tuple[Projection, Labels]:
         """Algorithm 1 on arrays that are known to be good.
 
         Returns what :func:`choose_inducing_points` found.
         """
         w = weights(x)
-        labels = None
         if self.inducing_points is None:
             projection, labels = choose_inducing_points(
                 x, w, M_max, starts, dof=self.dof, min_smoothing=self.min_smoothing
@@ -145,6 +141,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
                     f"inducing_points have {given.shape[1]} columns, but X has {x.shape[1]}"
                 )
             projection = project(x, given, w, self.dof)
+            labels = np.zeros(len(x), dtype=np.intp)
         a, R, V, tau = projection
         sigma2 = outputs.variance / tau if 0 < tau < outputs.variance else 1.0
         VtY = V.astype(outputs.Y.dtype, copy=False).T @ outputs.Y
@@ -173,10 +170,9 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """ŷ(x) = αᵀ G(x)ᵀ for every row, eq. (738124.770095)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        outputs: Array = self.features(X) @ self.coef_
-        return outputs.astype(X.dtype, copy=False)
+        rows = new_rows(self, X)
+        outputs: Array = self.features(rows) @ self.coef_
+        return outputs.astype(rows.dtype, copy=False)
 
     def features(self, x: Array) -> Array:
         """G(x), eq. (738495.5497): the kernel between every row and the inducing points."""

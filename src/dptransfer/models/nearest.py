@@ -14,7 +14,7 @@ The answer is that of finishing all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -128,7 +128,8 @@ class Bound:
         size = max(MIN_BLOCK, KERNEL_SIZE // max(both.shape[0] for _, both, _ in self._layers))
         blocks = [slice(start, start + size) for start in range(0, len(X), size)]
         errors = np.concatenate([self._errors(latent[block], XW[block]) for block in blocks])
-        return np.maximum(np.sqrt(errors) - self._margin, 0.0) ** 2
+        least: Array = np.maximum(np.sqrt(errors) - self._margin, 0.0) ** 2
+        return least
 
     def _errors(self, latent: Array, XW: Array) -> Array:
         least = np.full(len(latent), np.inf, dtype=latent.dtype)
@@ -165,14 +166,16 @@ def _nearest_parts(
         return Nearest(errors, winner)
 
     least = screen(X)
-    leagues = [np.arange(len(parts))] if contest else [
-        np.flatnonzero(groups == group) for group in range(n_groups)
-    ]
+    leagues = (
+        [np.arange(len(parts))]
+        if contest
+        else [np.flatnonzero(groups == group) for group in range(n_groups)]
+    )
     for league in leagues:
         first = league[np.argmin(least[:, league], axis=1)]
-        for part in league:
+        for part in league.tolist():
             finish(part, np.flatnonzero(first == part))
-        for part in league[np.argsort(least[:, league].mean(axis=0))]:
+        for part in league[np.argsort(least[:, league].mean(axis=0))].tolist():
             best = errors.min(axis=1) if contest else errors[:, groups[part]]
             open_ = (least[:, part] <= best) & (first != part)
             finish(part, np.flatnonzero(open_))

@@ -28,7 +28,9 @@ def inducing_limit(max_inducing: float | None, N: int) -> int:
     """
     if max_inducing is None:
         return N
-    if isinstance(max_inducing, numbers.Integral) and not isinstance(max_inducing, bool):
+    if isinstance(max_inducing, bool):
+        pass
+    elif isinstance(max_inducing, numbers.Integral):
         if max_inducing >= 1:
             return min(int(max_inducing), N)
     elif isinstance(max_inducing, numbers.Real) and 0 < max_inducing <= 1:

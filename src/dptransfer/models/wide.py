@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dptransfer.models.autoencoder import DeepMembershipAutoencoder
 from dptransfer.models.nearest import Nearest, nearest_parts
 from dptransfer.models.parameters import check_positive, components, inducing_limit
 from dptransfer.models.threads import one_blas_thread
+from dptransfer.models.validation import fit_rows, fresh_generator, new_rows
 from dptransfer.numerics.kmeans import Seeds, lloyd
 
 __all__ = ["WideMembershipAutoencoder", "learn_parts"]
@@ -74,19 +74,19 @@ class WideMembershipAutoencoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> WideMembershipAutoencoder:
         """Learn to reconstruct the rows of X; y is ignored."""
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
-        self.parts_ = learn_parts(self, X, [np.arange(len(X))])[0]
+        rows = fit_rows(self, X)
+        self.parts_ = learn_parts(self, rows, [np.arange(len(rows))])[0]
         return self
 
     def transform(self, X: npt.ArrayLike) -> Array:
         """ŴD(x): the output of the part nearest to each row, eq. (738500.4495)."""
-        X = self._check(X)
-        nearest = self._nearest(X).part[:, 0]
-        outputs = np.empty_like(X)
+        checked = self._check(X)
+        nearest = self._nearest(checked).part[:, 0]
+        outputs = np.empty_like(checked)
         with one_blas_thread():
             for part in np.unique(nearest):
                 rows = nearest == part
-                outputs[rows] = self.parts_[part].transform(X[rows])
+                outputs[rows] = self.parts_[part].transform(checked[rows])
         return outputs
 
     def residuals(self, X: npt.ArrayLike) -> Array:
@@ -94,14 +94,12 @@ class WideMembershipAutoencoder(TransformerMixin, BaseEstimator):
         return self._nearest(self._check(X)).errors[:, 0]
 
     def _nearest(self, X: Array) -> Nearest:
-        return nearest_parts(
-            self.parts_, np.zeros(len(self.parts_), dtype=np.intp), X, n_jobs=self.n_jobs
-        )
+        groups = np.zeros(len(self.parts_), dtype=np.intp)
+        return nearest_parts(self.parts_, groups, X, n_jobs=self.n_jobs)
 
     def _check(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self)
-        checked: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return checked.astype(self.parts_[0].components_.dtype, copy=False)
+        return new_rows(self, X, self.parts_[0].components_.dtype)
 
 
 def learn_parts(
@@ -118,19 +116,18 @@ def learn_parts(
     template = DeepMembershipAutoencoder(
         estimator.n_components, estimator.n_layers, estimator.max_inducing
     )
-    seed = check_random_state(estimator.random_state).randint(2**31 - 1)
-    streams = np.random.SeedSequence(seed).spawn(len(groups))
+    streams = fresh_generator(estimator.random_state).spawn(len(groups))
     run = Parallel(n_jobs=estimator.n_jobs, prefer="threads")
     with one_blas_thread():
         split = delayed(_partition)
         subsets = run(
-            split(X, rows, estimator.partition_size, np.random.default_rng(stream))
+            split(X, rows, estimator.partition_size, stream)
             for rows, stream in zip(groups, streams, strict=True)
         )
         learn = delayed(_learn_part)
         learned = iter(
             run(
-                learn(template, X, rows, n, np.random.default_rng(child))
+                learn(template, X, rows, n, child)
                 for subset, stream in zip(subsets, streams, strict=True)
                 for rows, child in zip(subset, stream.spawn(len(subset)), strict=True)
             )

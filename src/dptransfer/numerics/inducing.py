@@ -27,6 +27,7 @@ Labels = npt.NDArray[np.intp]
 
 START_TO_CENTROID = 0.9  # τ of the centroids over τ of the points they started from, roughly
 STEEPNESS = 2.5  # τ falls about like M to this power; a better figure comes from two probes
+SHARE_OF_DIMENSION = 8  # the curve begins with so many points for every dimension
 CURVE_ROWS = 150  # so many rows tell the shape of the curve
 
 
@@ -105,7 +106,11 @@ def choose_inducing_points(
             for step in (low, high)
             if step in probes and probes[step][0].tau > 0
         ]
-        M = _power_law(known, min_smoothing) if known else _crossing(x, w, starts, M_max, dof, min_smoothing)
+        M = (
+            _power_law(known, min_smoothing)
+            if known
+            else _crossing(x, w, starts, M_max, dof, min_smoothing)
+        )
         return next((step for step in range(low + 1, high) if steps[step] <= M), high)
 
     step = first_passing(len(steps), passes, guess)
@@ -121,7 +126,8 @@ def _power_law(known: list[tuple[int, float]], min_smoothing: float) -> int:
     if len(known) == 2:
         M2, tau2 = known[1]
         power = max(math.log(tau2 / tau) / math.log(M / M2), 1.0)
-    return math.floor(M * (tau / min_smoothing) ** (1 / power))
+    crossing: float = M * (tau / min_smoothing) ** (1 / power)
+    return math.floor(crossing)
 
 
 def _crossing(
@@ -138,7 +144,7 @@ def _crossing(
     that the squares in R⁻ᵀ K_ax, summed row after row, are the traces for M = 1, 2, 3 … at once.
     """
     some = x[:: max(1, len(x) // CURVE_ROWS)]
-    M = 40
+    M: int = SHARE_OF_DIMENSION * x.shape[1]
     while True:
         points = starts(min(M, M_max))
         R = factorise(kernel(points, points, w))
@@ -148,4 +154,4 @@ def _crossing(
         tau = START_TO_CENTROID * len(x) * (1 - kept) / (dof + count - 2)
         if tau[-1] < min_smoothing or len(points) < M:
             return max(1, int(np.count_nonzero(tau >= min_smoothing)))
-        M *= 3
+        M *= 2

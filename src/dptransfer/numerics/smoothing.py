@@ -7,6 +7,8 @@ With K_aa = RᵀR and V = K_xa R⁻¹ the equations of Section 3.1 lose their il
 
 where kernels are those of σ² = 1. With VᵀV = U Λ Uᵀ the mean squared error, which is what the
 disturbance precision β is iterated on, is a scalar function of c; an iteration costs M operations.
+
+NumPy's factorisations are used rather than SciPy's because they let other threads run meanwhile.
 """
 
 from __future__ import annotations
@@ -15,17 +17,25 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 from scipy.linalg.blas import dtrsm
 
 from dptransfer.numerics.kernel import kernel
 
-__all__ = ["JITTERS", "Outputs", "Precision", "Projection", "coefficients", "factorise", "precision", "project"]
+__all__ = [
+    "JITTERS",
+    "Outputs",
+    "Precision",
+    "Projection",
+    "coefficients",
+    "factorise",
+    "precision",
+    "project",
+]
 
 Array = npt.NDArray[np.floating]
 
-JITTERS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
-SMALLEST_PIVOT = 1e-10
+JITTERS = (0.0, 1e-8, 1e-7, 1e-6)
+SMALLEST_PIVOT = 1e-8
 CANCELLATION = 1e-5  # below this share of ‖Y‖², the error is summed from the residuals themselves
 
 
@@ -33,12 +43,13 @@ def factorise(Kaa: Array) -> Array:
     """The upper triangle R with RᵀR = K_aa + jitter, of the smallest jitter that allows it.
 
     K_aa has a unit diagonal. A jitter of the ladder is enough when the Cholesky factorisation goes
-    through with no squared pivot below 1e-10.
+    through with no squared pivot below 1e-8: then rounding, which the inverse magnifies as much,
+    leaves α good to at least six digits.
     """
     eye = np.eye(len(Kaa))
     for jitter in JITTERS:
         try:
-            R = scipy.linalg.cholesky(Kaa + jitter * eye, check_finite=False, overwrite_a=True)
+            R = np.linalg.cholesky(Kaa + jitter * eye).T
         except np.linalg.LinAlgError:
             continue
         if np.min(np.diagonal(R)) ** 2 >= SMALLEST_PIVOT:
@@ -104,7 +115,7 @@ def precision(
     and, where that difference would cancel, the same thing as a sum of positive terms: the part of
     Y outside the range of V, and Σ_i z_i c² / (λ_i (λ_i + c)²).
     """
-    lambda_, U = scipy.linalg.eigh(V.T @ V, check_finite=False, overwrite_a=True, driver="evd")
+    lambda_, U = np.linalg.eigh(V.T @ V)
     np.maximum(lambda_, 0.0, out=lambda_)
     VtY = np.asarray(VtY, dtype=np.float64)
     z = np.einsum("ij,ij->j", U, (VtY @ VtY.T) @ U)

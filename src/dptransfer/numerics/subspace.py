@@ -31,7 +31,7 @@ def principal_subspace(Y: Array, n: int) -> Array:
     """
     N, p = Y.shape
     centred = Y - Y.mean(axis=0, dtype=np.float64)
-    if N <= p // 2:
+    if p // 2 >= N:
         U = leading_eigenvectors(centred @ centred.T, n)
         # orthogonal directions of the row space, also where an eigenvalue is zero
         P = np.linalg.qr(centred.T @ U)[0].T
@@ -44,13 +44,15 @@ def principal_subspace(Y: Array, n: int) -> Array:
 def leading_eigenvectors(C: Array, n: int) -> Array:
     """Eigenvectors of the n largest eigenvalues of a symmetric matrix, largest first."""
     size = len(C)
+    vectors: Array
     if size > 100 and n * LANCZOS_RATIO < size:
         # the start is fixed, so that equal matrices have equal eigenvectors to the last bit
         start = np.random.default_rng(0).standard_normal(size)
         try:
             values, vectors = scipy.sparse.linalg.eigsh(C, n, v0=start)
-            return vectors[:, np.argsort(-values, kind="stable")]
         except scipy.sparse.linalg.ArpackError:
             pass  # too many equal eigenvalues for Lanczos; the dense solver does not mind
+        else:
+            return np.take(vectors, np.argsort(-values, kind="stable"), axis=1)
     _, vectors = scipy.linalg.eigh(C, subset_by_index=[size - n, size - 1], check_finite=False)
-    return vectors[:, ::-1]
+    return np.flip(vectors, axis=1)
