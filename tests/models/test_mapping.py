@@ -48,8 +48,8 @@ def test_agrees_with_the_equations(seed, N, n, p, M, scale, offset, constant, ne
         np.testing.assert_allclose(found.noise_precision_, float(expected.beta), **close)
         error = np.linalg.norm(found.coef_ - expected.alpha.astype(float))
         assert error <= 1e-6 * np.linalg.norm(expected.alpha.astype(float))
-    predicted = expected.predict(exact(x)).astype(float)
-    np.testing.assert_allclose(found.predict(x), predicted, rtol=1e-5, atol=1e-5)
+        predicted = expected.predict(exact(x)).astype(float)
+        np.testing.assert_allclose(found.predict(x), predicted, rtol=1e-5, atol=1e-5)
 
 
 def test_the_search_agrees_with_the_loop_as_printed():
