@@ -176,7 +176,8 @@ class Guarantee:
 
     # What may be said together -------------------------------------------------------------------
 
-    def _check_same_kind(self, other: Guarantee, doing: str) -> None:
+    def check_same_kind(self, other: Guarantee, doing: str) -> None:
+        """Refuse to `doing` ("compose", "compare") two guarantees whose neighbours differ."""
         if self.unit != other.unit:
             raise ParameterError(
                 f"cannot {doing} a guarantee for one {self.unit} and one for one {other.unit}: "
@@ -196,7 +197,7 @@ class Guarantee:
 
     def __le__(self, other: Guarantee) -> bool:
         """Whether this one is at least as strong: ε and δ both no larger, of the same kind."""
-        self._check_same_kind(other, "compare")
+        self.check_same_kind(other, "compare")
         return self.epsilon <= other.epsilon and self.delta <= other.delta
 
     def __ge__(self, other: Guarantee) -> bool:
@@ -220,7 +221,7 @@ class Guarantee:
         """
         parts = [self, *others]
         for other in others:
-            self._check_same_kind(other, "compose")
+            self.check_same_kind(other, "compose")
         losses = [(part.epsilon, part.delta) for part in parts]
         at = default_delta(losses) if delta is None else delta
         names = list(dict.fromkeys(part.mechanism for part in parts))
