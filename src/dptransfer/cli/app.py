@@ -8,6 +8,7 @@ import typer
 
 import dptransfer
 from dptransfer.cli import demo
+from dptransfer.cli.ledger import ledger
 from dptransfer.errors import DPTransferError
 
 __all__ = ["app", "main"]
@@ -40,6 +41,7 @@ def _root(
 
 
 app.command("demo")(demo.demo)
+app.add_typer(ledger, name="ledger")
 
 
 def main() -> None:

@@ -71,7 +71,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
                 f"{path} is a ledger of version {version}, this dptransfer reads version "
                 f"{SCHEMA_VERSION}; use the dptransfer that wrote it"
             )
-        if book.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        if book.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
             raise LedgerError(damaged(path))
         yield book
 
@@ -111,6 +111,8 @@ def _connected(path: Path) -> Iterator[sqlite3.Connection]:
         # power cut could bring the journal back and take the last release out of the book.
         book.execute("PRAGMA synchronous = EXTRA")
         yield book
+    except UnicodeDecodeError as error:  # from the driver itself, where the schema is scrambled
+        raise LedgerError(damaged(path)) from error
     except sqlite3.Error as error:
         raise LedgerError(_explained(path, error)) from error
     finally:
