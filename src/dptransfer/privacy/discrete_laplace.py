@@ -36,7 +36,7 @@ __all__ = ["DiscreteLaplace"]
 
 DIGIT_BITS = 10  # a table of 2^11 symbols stays in the fastest cache
 TOP_SCALE_BITS = 4  # the top digit falls by e over 16 to 32 of its units ...
-TOP_DEPTH = 12  # ... and its table reaches down to about e^-12 before it is asked again
+TOP_DEPTH = 8  # ... and its table reaches down to about e^-8 before it is asked again
 
 
 def _powers(ratio: Decimal, count: int) -> list[Decimal]:

@@ -30,7 +30,7 @@ SLACK = 2.0**-16
 """The share of ε that is kept back for the rounding of the sampler's tables."""
 
 ASKED_AGAIN = 9
-"""More often than this the top table is asked again with probability below 2⁻¹³⁰."""
+"""Eight times and more the top table is asked again with probability below 2⁻⁹⁰."""
 
 
 class _AtomAndTails(ElementNoise):

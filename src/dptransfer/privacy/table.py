@@ -16,7 +16,15 @@ import numpy.typing as npt
 
 from dptransfer.errors import DataError, DeclarationError, OutsideBoundsError, ParameterError
 
-__all__ = ["Bounds", "as_table", "check_bounds", "check_out", "check_values", "row_blocks"]
+__all__ = [
+    "Bounds",
+    "as_numbers",
+    "as_table",
+    "check_bounds",
+    "check_out",
+    "check_values",
+    "row_blocks",
+]
 
 BLOCK_VALUES = 2**16
 """Values worked on at a time: what a processor's cache holds."""
@@ -24,8 +32,8 @@ BLOCK_VALUES = 2**16
 Bounds = npt.NDArray[np.float64]
 
 
-def as_table(X: Any) -> npt.NDArray[Any]:
-    """View `X` as rows of numbers; one dimension is taken as one column."""
+def as_numbers(X: Any) -> npt.NDArray[Any]:
+    """`X` as an array of finite precision numbers, if it is one."""
     if isinstance(X, np.ma.MaskedArray):
         raise DataError("X is a masked array; fill or drop the masked cells first")
     if hasattr(X, "toarray") and not isinstance(X, np.ndarray):
@@ -42,6 +50,12 @@ def as_table(X: Any) -> npt.NDArray[Any]:
             "X must hold booleans, whole numbers or floats of at most 64 bits, all rows of one "
             "length; encode other columns as numbers first"
         )
+    return table
+
+
+def as_table(X: Any) -> npt.NDArray[Any]:
+    """View `X` as rows of numbers; one dimension is taken as one column."""
+    table = as_numbers(X)
     if table.ndim not in (1, 2):
         raise DataError(f"X must be a table of rows and columns, not {table.ndim}-dimensional")
     return table.reshape(-1, 1) if table.ndim == 1 else table
