@@ -16,12 +16,15 @@ Those about arguments are ``ValueError`` too, as scikit-learn's users expect.
 | `LedgerError`      | 8         | a ledger file that cannot be read, written or trusted       |
 """
 
+from __future__ import annotations
+
 __all__ = [
     "BudgetExceeded",
     "DPTransferError",
     "DataError",
     "DeclarationError",
     "LedgerError",
+    "OutsideBoundsError",
     "ParameterError",
     "ReleaseError",
 ]
@@ -55,6 +58,21 @@ class DataError(DPTransferError, ValueError):
     """A table or data set that cannot be found, read or used."""
 
     exit_code = 6
+
+
+class OutsideBoundsError(DataError):
+    """Values lie outside the declared bounds.
+
+    How many do is private: it is the attribute `count`, for the owner's eyes, and in no message.
+    """
+
+    def __init__(self, message: str, count: int) -> None:
+        super().__init__(message)
+        self.count = count
+
+    def __reduce__(self) -> tuple[type[OutsideBoundsError], tuple[str, int]]:
+        """Come whole through pickling, as between worker processes."""
+        return type(self), (str(self), self.count)
 
 
 class ParameterError(DPTransferError, ValueError):
