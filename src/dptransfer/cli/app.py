@@ -8,6 +8,7 @@ import typer
 
 import dptransfer
 from dptransfer.cli import demo
+from dptransfer.cli.audit import audit
 from dptransfer.cli.ledger import ledger
 from dptransfer.errors import DPTransferError
 
@@ -41,6 +42,7 @@ def _root(
 
 
 app.command("demo")(demo.demo)
+app.command("audit")(audit)
 app.add_typer(ledger, name="ledger")
 
 

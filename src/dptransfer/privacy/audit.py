@@ -34,8 +34,8 @@ Steps = Callable[[Iterable[Any], int], Iterable[Any]]
 CELLS_A_CALL = 8
 DEFAULT_CELLS = 200_000
 MOST_CELLS = 4_000_000
-DEFAULT_CALLS = 400
-MOST_CALLS = 4_000
+DEFAULT_CALLS = 1_000
+MOST_CALLS = 20_000
 
 
 class Mechanism(Protocol):
@@ -56,9 +56,10 @@ class Mechanism(Protocol):
 class AuditReport:
     """What an audit found.
 
-    `epsilon_lower` and `one_run` are lower bounds on ε at `delta`, each at `confidence`. `event`
-    tells by what the two inputs were told apart, `runs` how it was run, and `seen` on how many of
-    `of` runs it was seen on the input that makes it likelier and on the other.
+    `epsilon_lower` and `one_run` are lower bounds on ε at `delta`, together at `confidence`.
+    `event` tells by what the two inputs were told apart, `runs` how it was run, and `seen` on how
+    many of `of` runs it was seen on the input that makes it likelier and on the other; `guesses`
+    how many coins of the one run were guessed rightly, of how many.
     """
 
     epsilon: float
@@ -83,7 +84,7 @@ class AuditReport:
             f"Claimed: ({self.epsilon:g}, {self.delta:g}). Lower bound on epsilon at this delta: "
             f"{self.epsilon_lower:.4g} by the event [{self.event}] over {self.runs} (seen "
             f"{self.seen[0]} against {self.seen[1]} times in {self.of}); {self.one_run:.4g} by "
-            f"one run ({self.guesses[0]} of {self.guesses[1]} coins guessed). Each holds with "
+            f"one run ({self.guesses[0]} of {self.guesses[1]} coins guessed). Both hold with "
             f"confidence {self.confidence:g}. "
         )
         if self.violated:
@@ -132,9 +133,9 @@ def audit(
         Runs by cells, on each input. By default enough to see an atom of a few δ, within reason.
     calls : int, optional
         Runs by calls, on each input. By default enough to see noise that repeats, within reason:
-        m runs cannot show more than an ε of about log(m / 8).
+        m calls cannot show more than an ε of about log(m / 9).
     confidence : float
-        Of each bound.
+        That neither bound is above the true ε.
     random_state : int, optional
         For the coins of the one run; the mechanism's noise is its own.
     steps : callable, optional
@@ -146,9 +147,9 @@ def audit(
 
     Formal guarantees
     -----------------
-    - If the mechanism keeps its claim, `epsilon_lower` exceeds ε with a probability of at most
-      1 − `confidence`, and so does `one_run`: the event is chosen on one half of the runs and
-      counted on the other, and the number of guesses is fixed beforehand.
+    - If the mechanism keeps its claim (independence included), `epsilon_lower` or `one_run`
+      exceed ε with a probability of at most 1 − `confidence`: the event is chosen on one half of the runs and counted on the
+      other, and the number of guesses is fixed beforehand.
     - No statement is made about a mechanism for which the bounds stay below ε.
 
     Examples
@@ -168,7 +169,7 @@ def audit(
         wanted = 10 / delta if delta else DEFAULT_CELLS
         cells = round(min(max(wanted, DEFAULT_CELLS), MOST_CELLS))
     if calls is None:
-        calls = round(min(max(12 * math.exp(min(epsilon, 10)), DEFAULT_CALLS), MOST_CALLS))
+        calls = round(min(max(30 * math.exp(min(epsilon, 10)), DEFAULT_CALLS), MOST_CALLS))
     if cells < 2 or calls < 2:
         raise ParameterError("an audit needs at least 2 cells and 2 calls: one to choose by each")
 
@@ -187,7 +188,7 @@ def audit(
         half = len(first) // 2
         for name, statistic in statistics(distance).items():
             one, other = statistic(first), statistic(second)
-            choice = choose(name, one[:half], other[:half], delta, confidence)
+            choice = choose(name, one[:half], other[:half], delta)
             if best is None or choice.promise > best[0].promise:
                 best = (choice, runs, one[half:], other[half:])
     assert best is not None
@@ -195,23 +196,27 @@ def audit(
     if not choice.likelier_on_first:
         first, second = second, first
     seen = (choice.event.seen(first), choice.event.seen(second))
+    of_each = (1 + confidence) / 2
     right, guesses = _guessed_coins(mechanism, round_pair, cells, random_state)
     return AuditReport(
         epsilon=epsilon,
         delta=delta,
         confidence=confidence,
-        epsilon_lower=float(epsilon_from_counts(*seen, len(first), delta, confidence)),
+        epsilon_lower=float(epsilon_from_counts(*seen, len(first), delta, of_each)),
         event=str(choice.event),
         runs=runs,
         seen=seen,
         of=len(first),
-        one_run=epsilon_from_guesses(right, guesses, cells, delta, confidence),
+        one_run=epsilon_from_guesses(right, guesses, cells, delta, of_each),
         guesses=(right, guesses),
     )
 
 
 def _run(mechanism: Mechanism, values: Array) -> Array:
-    outputs = np.asarray(mechanism(values), dtype=np.float64)
+    try:
+        outputs = np.asarray(mechanism(values), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DPTransferError(f"the audited mechanism failed: {error}") from error
     if outputs.shape != values.shape or not np.all(np.isfinite(outputs)):
         raise DPTransferError(
             "the audited mechanism must return finite numbers in the shape that it was given"

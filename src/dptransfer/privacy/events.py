@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 THRESHOLDS = 128
 FREQUENT = 8
 BUCKETS = 16
+CHOOSING = 0.9999  # stricter than any report: else the luckiest of many rare events is chosen
 MANTISSA = 53
 ALL_ZERO = 2000.0  # "lowest bit" of the number 0, above that of any float
 
@@ -116,15 +117,15 @@ def _most_frequent(ordered: Array) -> list[float]:
     return [float(v) for v in ordered[starts[np.argpartition(-counts, kept - 1)[:kept]]]]
 
 
-def choose(name: str, first: Array, second: Array, delta: float, confidence: float) -> Choice:
+def choose(name: str, first: Array, second: Array, delta: float) -> Choice:
     """The event of one statistic that promises the largest ε on these, the choosing runs."""
     events = list(_candidates(name, first, second))
     p = np.array([counts for _, counts, _ in events])
     q = np.array([counts for _, _, counts in events])
     promises = np.stack(
         [
-            epsilon_from_counts(p, q, len(first), delta, confidence),
-            epsilon_from_counts(q, p, len(first), delta, confidence),
+            epsilon_from_counts(p, q, len(first), delta, CHOOSING),
+            epsilon_from_counts(q, p, len(first), delta, CHOOSING),
         ]
     )
     side, best = np.unravel_index(int(np.argmax(promises)), promises.shape)
