@@ -148,8 +148,8 @@ def audit(
     Formal guarantees
     -----------------
     - If the mechanism keeps its claim (independence included), `epsilon_lower` or `one_run`
-      exceed ε with a probability of at most 1 − `confidence`: the event is chosen on one half of the runs and counted on the
-      other, and the number of guesses is fixed beforehand.
+      exceed ε with a probability of at most 1 − `confidence`: the event is chosen on one half of
+      the runs and counted on the other, and the number of guesses is fixed beforehand.
     - No statement is made about a mechanism for which the bounds stay below ε.
 
     Examples
@@ -213,10 +213,11 @@ def audit(
 
 
 def _run(mechanism: Mechanism, values: Array) -> Array:
+    outputs = mechanism(values)
     try:
-        outputs = np.asarray(mechanism(values), dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DPTransferError(f"the audited mechanism failed: {error}") from error
+        outputs = np.asarray(outputs, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DPTransferError("the audited mechanism must return numbers") from None
     if outputs.shape != values.shape or not np.all(np.isfinite(outputs)):
         raise DPTransferError(
             "the audited mechanism must return finite numbers in the shape that it was given"
