@@ -42,11 +42,6 @@ class _AtomAndTails(ElementNoise):
         """The scale s of the tails."""
 
     @property
-    @abstractmethod
-    def atom(self) -> float:
-        """The mass A at zero."""
-
-    @property
     def variance(self) -> float | Floats:
         """E v² = (1 − A)·2s²."""
         variance: float | Floats = (1 - self.atom) * 2 * self.scale**2
@@ -103,8 +98,8 @@ class OptimalNoise(_AtomAndTails):
     distance : float or sequence of float
         d of the d-adjacency: by how much one element may differ, for all columns or one a column.
     grid : float, optional
-        The step of the released values, a power of two. By default it is chosen from epsilon and
-        the distance, a thousandth of either at most.
+        The step of the released values, a power of two, for all columns; by default
+        :func:`~dptransfer.privacy.grid.choose_grid` chooses one a column.
     insecure_seed : int, optional
         For tests and experiments only: the same noise at every call.
 
@@ -119,7 +114,7 @@ class OptimalNoise(_AtomAndTails):
     --------
     >>> noise = OptimalNoise(epsilon=0.1, delta=1e-5, distance=1.0)
     >>> print(float(noise.cdf(0.0)), float(noise.ppf(0.5)), noise.grid)
-    0.500005 0.0 0.0009765625
+    0.500005 0.0 0.00390625
     >>> released = noise.perturb([[0.0, 1.0], [0.5, 0.25]], bounds=(0, 1))
     >>> released.shape, bool((released % noise.grid == 0).all())
     ((2, 2), True)
