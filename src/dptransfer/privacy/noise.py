@@ -26,8 +26,11 @@ from dptransfer.privacy.sampler import DIGITS, UNITS
 
 __all__ = ["LaplaceNoise", "OptimalNoise"]
 
-SLACK = 2.0**-16
-"""The share of ε that is kept back for the rounding of the sampler's tables."""
+SLACK = 2.0**-44
+"""What of ε is kept back for the rounding of the sampler's tables."""
+
+FAR_TAIL = 2.0**-20
+"""The share of Laplace noise's δ that is kept back for the same, and for the far tail."""
 
 ASKED_AGAIN = 9
 """Eight times and more the top table is asked again with probability below 2⁻⁹⁰."""
@@ -174,8 +177,8 @@ class LaplaceNoise(_AtomAndTails):
         return _laplace_law(self.epsilon, self.delta, steps)
 
 
-def _exact_enough(law: DiscreteLaplace, shift: int, epsilon: float) -> DiscreteLaplace:
-    if not law.ratio_error(shift) <= epsilon * SLACK:
+def _exact_enough(law: DiscreteLaplace, shift: int, slack: float) -> DiscreteLaplace:
+    if not law.ratio_error(shift) <= slack:
         raise ParameterError(
             "these epsilon, delta and grid leave no room for exact tables: "
             "choose a smaller delta or a finer grid"
@@ -185,32 +188,32 @@ def _exact_enough(law: DiscreteLaplace, shift: int, epsilon: float) -> DiscreteL
 
 @lru_cache(maxsize=1024)
 def _optimal_law(epsilon: float, delta: float, steps: int) -> DiscreteLaplace:
-    """Tails that fall by ε(1 − SLACK) over the distance, and an atom of δ rounded down."""
+    """Tails that fall by ε − SLACK over the distance, and an atom of δ rounded down."""
     with localcontext() as context:
         context.prec = DIGITS
-        rate = Decimal(epsilon) * (1 - Decimal(SLACK)) / steps
+        rate = (Decimal(epsilon) - Decimal(SLACK)) / steps
     law = DiscreteLaplace(rate, math.floor(Fraction(delta) * UNITS))
-    return _exact_enough(law, steps, epsilon)
+    return _exact_enough(law, steps, SLACK)
 
 
 @lru_cache(maxsize=1024)
 def _laplace_law(epsilon: float, delta: float, steps: int) -> DiscreteLaplace:
-    """Tails that fall as fast as a divergence of δ(1 − SLACK) at ε(1 − SLACK) allows."""
+    """Tails that fall as fast as a divergence of δ(1 − FAR_TAIL) at ε − SLACK allows."""
     with localcontext() as context:
         context.prec = DIGITS
-        eps = Decimal(epsilon) * (1 - Decimal(SLACK))
+        eps = Decimal(epsilon) - Decimal(SLACK)
         slow = eps / steps
         if delta >= 2.0**-64:  # below, what the proof sets aside for the far tail is not paid for
-            target = Decimal(delta) * (1 - Decimal(SLACK))
+            target = Decimal(delta) * (1 - Decimal(FAR_TAIL))
             fast = (eps - 2 * (1 - target).ln()) / steps
-            for _ in range(64):
+            for _ in range(100):
                 middle = (slow + fast) / 2
                 if _divergence(middle, eps, steps) <= target:
                     slow = middle
                 else:
                     fast = middle
     law = DiscreteLaplace(slow)
-    return _exact_enough(law, ASKED_AGAIN * law.block + steps, epsilon / 2)
+    return _exact_enough(law, ASKED_AGAIN * law.block + steps, SLACK / 2)
 
 
 def _divergence(rate: Decimal, eps: Decimal, steps: int) -> Decimal:
