@@ -45,7 +45,7 @@ Progress = Callable[[int, int], None]
 
 Floats = npt.NDArray[np.float64]
 
-SMALLEST_EPSILON = 2.0**-20
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e3
 INSECURE = "INSECURE: seeded noise; "
 
 
@@ -55,8 +55,8 @@ def check_privacy(epsilon: object, delta: object) -> tuple[float, float]:
         if isinstance(value, bool) or not isinstance(value, Real):
             raise ParameterError(f"{name} must be a number, not {type(value).__name__}")
     eps, dlt = float(epsilon), float(delta)  # type: ignore[arg-type]
-    if not SMALLEST_EPSILON <= eps < math.inf:
-        raise ParameterError(f"epsilon must be finite and at least 2**-20, not {eps}")
+    if not SMALLEST_EPSILON <= eps <= LARGEST_EPSILON:
+        raise ParameterError(f"epsilon must be between 1e-6 and 1000, not {eps}")
     if not 0 <= dlt < 1:
         raise ParameterError(f"delta must be at least 0 and below 1, not {dlt}")
     return eps, dlt
