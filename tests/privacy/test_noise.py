@@ -133,6 +133,8 @@ def test_everything_goes_by_column():
         ({"distance": 1e-300}, ParameterError),
         ({"grid": 0.3}, ParameterError),
         ({"grid": -0.5}, ParameterError),
+        ({"grid": 2.0**-50}, ParameterError),
+        ({"grid": 16.0, "epsilon": 500.0}, ParameterError),
         ({"insecure_seed": 1.5}, ParameterError),
     ],
 )

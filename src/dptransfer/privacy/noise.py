@@ -32,6 +32,9 @@ SLACK = 2.0**-44
 FAR_TAIL = 2.0**-20
 """The share of Laplace noise's δ that is kept back for the same, and for the far tail."""
 
+WIDEST_BLOCK = 2**44
+"""Noise overflows 64 bits when the top table is asked again 2⁶³/block times."""
+
 ASKED_AGAIN = 9
 """Eight times and more the top table is asked again with probability below 2⁻⁹⁰."""
 
@@ -183,6 +186,8 @@ def _exact_enough(law: DiscreteLaplace, shift: int, slack: float) -> DiscreteLap
             "these epsilon, delta and grid leave no room for exact tables: "
             "choose a smaller delta or a finer grid"
         )
+    if law.block > WIDEST_BLOCK:
+        raise ParameterError("the grid is too fine for this distance and epsilon: noise overflows")
     return law
 
 
