@@ -24,8 +24,9 @@ __all__ = ["LIMIT", "choose_grid", "distance_in_steps", "is_grid", "to_steps", "
 LIMIT = 2**52
 """Released values lie within ±LIMIT steps; up to there a float64 holds every multiple exactly."""
 
-FINENESS = 10
+FINEST, COARSEST = 10, 5
 SMALLEST, LARGEST = -900, 900
+HIDDEN = 16
 
 
 def is_grid(step: float) -> bool:
@@ -34,21 +35,26 @@ def is_grid(step: float) -> bool:
     return mantissa == 0.5 and SMALLEST <= exponent - 1 <= LARGEST
 
 
-def choose_grid(distance: float, scale: float) -> float:
-    """The coarsest power of two at most 2⁻¹⁰ of both the distance and the noise scale.
+def choose_grid(distance: float, scale: float, atom: float = 0.0) -> float:
+    """A power of two well below both the distance and the noise scale.
 
-    So fine that rounding costs next to nothing: the sensitivity grows by one part in 1024 at most
-    (not at all when the distance is itself a multiple of the step), and the rounding of a value by
-    half a step is lost in noise a thousand steps wide.
+    A thousandth of them (2⁻¹⁰ at most), so that rounding costs next to nothing: the sensitivity
+    grows by one part in 1024 at most, and not at all when the distance is a multiple of the step.
+    But a value that is released at its very own grid point should not thereby be known as one that
+    the atom left untouched: noise must bring values there too, with probability about step/(2s).
+    So the grid grows coarser, up to 2⁻⁵, until that is 16 times the atom.
 
     Examples
     --------
-    >>> choose_grid(1.0, 10.0) == 2**-10
-    True
+    >>> choose_grid(1.0, 10.0) == 2**-10, choose_grid(1.0, 10.0, atom=1e-5) == 2**-8
+    (True, True)
     """
     _, exponent = math.frexp(min(distance, scale))
-    step = math.ldexp(1.0, exponent - 1 - FINENESS)
-    if step == 0 or not is_grid(step):
+    for fineness in range(FINEST, COARSEST - 1, -1):
+        step = math.ldexp(1.0, exponent - 1 - fineness)
+        if step > 0 and 2 * HIDDEN * atom <= step / scale:
+            break
+    if not is_grid(step):
         raise ParameterError(
             "the distance or the noise scale is too large or too small for float64 to carry; "
             "declare the distance in another unit"

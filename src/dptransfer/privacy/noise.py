@@ -26,8 +26,14 @@ from dptransfer.privacy.sampler import DIGITS, UNITS
 
 __all__ = ["LaplaceNoise", "OptimalNoise"]
 
-SLACK = 2.0**-16
-"""The share of ε that is kept back for the rounding of the sampler's tables."""
+SLACK = 2.0**-44
+"""What of ε is kept back for the rounding of the sampler's tables."""
+
+FAR_TAIL = 2.0**-20
+"""The share of Laplace noise's δ that is kept back for the same, and for the far tail."""
+
+WIDEST_BLOCK = 2**44
+"""Noise overflows 64 bits when the top table is asked again 2⁶³/block times."""
 
 ASKED_AGAIN = 9
 """Eight times and more the top table is asked again with probability below 2⁻⁹⁰."""
@@ -40,11 +46,6 @@ class _AtomAndTails(ElementNoise):
     @abstractmethod
     def scale(self) -> float | Floats:
         """The scale s of the tails."""
-
-    @property
-    @abstractmethod
-    def atom(self) -> float:
-        """The mass A at zero."""
 
     @property
     def variance(self) -> float | Floats:
@@ -103,8 +104,8 @@ class OptimalNoise(_AtomAndTails):
     distance : float or sequence of float
         d of the d-adjacency: by how much one element may differ, for all columns or one a column.
     grid : float, optional
-        The step of the released values, a power of two. By default it is chosen from epsilon and
-        the distance, a thousandth of either at most.
+        The step of the released values, a power of two, for all columns; by default
+        :func:`~dptransfer.privacy.grid.choose_grid` chooses one a column.
     insecure_seed : int, optional
         For tests and experiments only: the same noise at every call.
 
@@ -119,7 +120,7 @@ class OptimalNoise(_AtomAndTails):
     --------
     >>> noise = OptimalNoise(epsilon=0.1, delta=1e-5, distance=1.0)
     >>> print(float(noise.cdf(0.0)), float(noise.ppf(0.5)), noise.grid)
-    0.500005 0.0 0.0009765625
+    0.500005 0.0 0.00390625
     >>> released = noise.perturb([[0.0, 1.0], [0.5, 0.25]], bounds=(0, 1))
     >>> released.shape, bool((released % noise.grid == 0).all())
     ((2, 2), True)
@@ -179,43 +180,45 @@ class LaplaceNoise(_AtomAndTails):
         return _laplace_law(self.epsilon, self.delta, steps)
 
 
-def _exact_enough(law: DiscreteLaplace, shift: int, epsilon: float) -> DiscreteLaplace:
-    if not law.ratio_error(shift) <= epsilon * SLACK:
+def _exact_enough(law: DiscreteLaplace, shift: int, slack: float) -> DiscreteLaplace:
+    if not law.ratio_error(shift) <= slack:
         raise ParameterError(
             "these epsilon, delta and grid leave no room for exact tables: "
             "choose a smaller delta or a finer grid"
         )
+    if law.block > WIDEST_BLOCK:
+        raise ParameterError("the grid is too fine for this distance and epsilon: noise overflows")
     return law
 
 
 @lru_cache(maxsize=1024)
 def _optimal_law(epsilon: float, delta: float, steps: int) -> DiscreteLaplace:
-    """Tails that fall by ε(1 − SLACK) over the distance, and an atom of δ rounded down."""
+    """Tails that fall by ε − SLACK over the distance, and an atom of δ rounded down."""
     with localcontext() as context:
         context.prec = DIGITS
-        rate = Decimal(epsilon) * (1 - Decimal(SLACK)) / steps
+        rate = (Decimal(epsilon) - Decimal(SLACK)) / steps
     law = DiscreteLaplace(rate, math.floor(Fraction(delta) * UNITS))
-    return _exact_enough(law, steps, epsilon)
+    return _exact_enough(law, steps, SLACK)
 
 
 @lru_cache(maxsize=1024)
 def _laplace_law(epsilon: float, delta: float, steps: int) -> DiscreteLaplace:
-    """Tails that fall as fast as a divergence of δ(1 − SLACK) at ε(1 − SLACK) allows."""
+    """Tails that fall as fast as a divergence of δ(1 − FAR_TAIL) at ε − SLACK allows."""
     with localcontext() as context:
         context.prec = DIGITS
-        eps = Decimal(epsilon) * (1 - Decimal(SLACK))
+        eps = Decimal(epsilon) - Decimal(SLACK)
         slow = eps / steps
         if delta >= 2.0**-64:  # below, what the proof sets aside for the far tail is not paid for
-            target = Decimal(delta) * (1 - Decimal(SLACK))
+            target = Decimal(delta) * (1 - Decimal(FAR_TAIL))
             fast = (eps - 2 * (1 - target).ln()) / steps
-            for _ in range(64):
+            for _ in range(100):
                 middle = (slow + fast) / 2
                 if _divergence(middle, eps, steps) <= target:
                     slow = middle
                 else:
                     fast = middle
     law = DiscreteLaplace(slow)
-    return _exact_enough(law, ASKED_AGAIN * law.block + steps, epsilon / 2)
+    return _exact_enough(law, ASKED_AGAIN * law.block + steps, SLACK / 2)
 
 
 def _divergence(rate: Decimal, eps: Decimal, steps: int) -> Decimal:

@@ -45,7 +45,7 @@ Progress = Callable[[int, int], None]
 
 Floats = npt.NDArray[np.float64]
 
-SMALLEST_EPSILON = 2.0**-20
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e3
 INSECURE = "INSECURE: seeded noise; "
 
 
@@ -55,8 +55,8 @@ def check_privacy(epsilon: object, delta: object) -> tuple[float, float]:
         if isinstance(value, bool) or not isinstance(value, Real):
             raise ParameterError(f"{name} must be a number, not {type(value).__name__}")
     eps, dlt = float(epsilon), float(delta)  # type: ignore[arg-type]
-    if not SMALLEST_EPSILON <= eps < math.inf:
-        raise ParameterError(f"epsilon must be finite and at least 2**-20, not {eps}")
+    if not SMALLEST_EPSILON <= eps <= LARGEST_EPSILON:
+        raise ParameterError(f"epsilon must be between 1e-6 and 1000, not {eps}")
     if not 0 <= dlt < 1:
         raise ParameterError(f"delta must be at least 0 and below 1, not {dlt}")
     return eps, dlt
@@ -101,8 +101,8 @@ class ElementNoise(ABC):
     distance : float or sequence of float
         d of the d-adjacency: by how much one element may differ, for all columns or one a column.
     grid : float, optional
-        The step of the grid, a power of two, for all columns. By default it is chosen from
-        epsilon and the distance, a thousandth of either at most.
+        The step of the grid, a power of two, for all columns; by default
+        :func:`~dptransfer.privacy.grid.choose_grid` chooses one a column.
     insecure_seed : int, optional
         For tests and experiments only: the same noise at every call. Whoever knows the seed can
         take the noise off again, and `guarantee` says so.
@@ -126,7 +126,10 @@ class ElementNoise(ABC):
             raise ParameterError("grid must be a power of two, such as 2**-10")
         distances = np.atleast_1d(self.distance)
         grids = np.array(
-            [choose_grid(d, d / self.epsilon) if grid is None else float(grid) for d in distances]
+            [
+                choose_grid(d, d / self.epsilon, self.atom) if grid is None else float(grid)
+                for d in distances
+            ]
         )
         grids.setflags(write=False)
         self.grid: float | Floats = float(grids[0]) if np.ndim(self.distance) == 0 else grids
@@ -137,6 +140,11 @@ class ElementNoise(ABC):
     def __repr__(self) -> str:
         distance = self.distance if isinstance(self.distance, float) else self.distance.tolist()
         return f"{type(self).__name__}({self.epsilon}, {self.delta}, distance={distance})"
+
+    @property
+    @abstractmethod
+    def atom(self) -> float:
+        """The chance that an element is left untouched on purpose."""
 
     @abstractmethod
     def _law(self, steps: int) -> DiscreteLaplace:

@@ -58,7 +58,7 @@ def as_table(X: Any) -> npt.NDArray[Any]:
     table = as_numbers(X)
     if table.ndim not in (1, 2):
         raise DataError(f"X must be a table of rows and columns, not {table.ndim}-dimensional")
-    return table.reshape(-1, 1) if table.ndim == 1 else table
+    return table[:, None] if table.ndim == 1 else table
 
 
 def check_bounds(bounds: Any, n_columns: int, largest: npt.NDArray[np.float64]) -> Bounds:
@@ -119,7 +119,7 @@ def check_out(out: Any, table: npt.NDArray[Any], X: Any) -> npt.NDArray[np.float
         raise ParameterError(f"out must be a float64 array of X's shape, {np.shape(X)}")
     if not out.flags.writeable:
         raise ParameterError("out is read-only")
-    as_rows: npt.NDArray[np.float64] = out.reshape(table.shape) if out.ndim == 2 else out[:, None]
+    as_rows: npt.NDArray[np.float64] = out[:, None] if out.ndim == 1 else out
     same = (
         table.dtype == out.dtype
         and table.__array_interface__["data"] == as_rows.__array_interface__["data"]
