@@ -68,7 +68,7 @@ def plot(rows):
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")
     epsilons = [row["epsilon"] for row in rows]
     shown = {
         "element": "value of one pixel",
@@ -89,7 +89,7 @@ def plot(rows):
     axes.set(xscale="log", xlabel="ε for one pixel", ylabel="advantage over guessing")
     axes.set_ylim(-0.1, 1.05)
     axes.axhline(0, color="black", lw=0.5)
-    axes.legend(fontsize=8, loc="upper left")
+    figure.legend(fontsize=8, loc="outside lower center", ncols=2)
     figure.savefig(PICTURE, dpi=110)
 
 

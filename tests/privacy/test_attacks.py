@@ -48,8 +48,9 @@ def test_membership_from_nothing_to_certainty():
     # 200 guesses: a coin strays by 0.35 with a probability below 1e-6.
     assert abs(told[0.01].from_rows.value) < 0.35
     assert abs(told[0.01].from_mean.value) < 0.35
-    assert told[10.0].from_rows.value > 0.9
-    assert told[10.0].from_mean.value < told[10.0].from_rows.value
+    # About 0.92 and 0.15, with standard deviations of 0.03 and 0.09.
+    assert told[10.0].from_rows.value > 0.7
+    assert told[10.0].from_mean.value < 0.7
 
 
 @pytest.mark.parametrize("change", [{"rows": 9}, {"rows": 0}, {"trials": 2}])
