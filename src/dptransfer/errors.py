@@ -13,6 +13,7 @@ Those about arguments are ``ValueError`` too, as scikit-learn's users expect.
 | `DeclarationError` | 5         | bounds, classes or distance are missing or broken           |
 | `DataError`        | 6         | a table or data set that cannot be found, read or used      |
 | `ParameterError`   | 7         | a parameter outside its range                               |
+| `LedgerError`      | 8         | a ledger file that cannot be read, written or trusted       |
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ __all__ = [
     "DPTransferError",
     "DataError",
     "DeclarationError",
+    "LedgerError",
     "OutsideBoundsError",
     "ParameterError",
     "ReleaseError",
@@ -77,3 +79,9 @@ class ParameterError(DPTransferError, ValueError):
     """A parameter outside its range."""
 
     exit_code = 7
+
+
+class LedgerError(DPTransferError):
+    """A ledger file that cannot be read, written or trusted; nothing was entered."""
+
+    exit_code = 8

@@ -17,12 +17,13 @@ from functools import reduce
 
 from dptransfer.errors import ParameterError
 
-__all__ = ["Loss", "basic_composition", "compose_epsilon", "default_delta", "delta_floor"]
+__all__ = ["Loss", "basic_composition", "compose_epsilon", "default_delta", "delta_floor", "fits"]
 
 Loss = tuple[float, float]
 """(ε, δ) of one mechanism."""
 
 FINEST_INTERVAL = 1e-4
+ROUNDING = 1e-12  # ten times 0.1 is 1, whatever binary fractions say
 LARGEST_GRID = 2_000_000
 LARGEST_EPSILON = 500.0  # exp(ε) must stay a float
 
@@ -103,6 +104,23 @@ def compose_epsilon(losses: Iterable[Loss], delta: float) -> float:
     if math.isinf(total) or total == 0 or max(e for e, _ in counts) > LARGEST_EPSILON:
         return total
     return min(total, _by_privacy_loss(counts, delta))
+
+
+def fits(losses: Sequence[Loss], epsilon: float, delta: float) -> bool:
+    """Whether mechanisms of these (ε, δ) together are (`epsilon`, `delta`)-private.
+
+    Basic composition is asked first: where it says yes, nothing heavy is imported.
+
+    >>> fits([(0.1, 1e-5)] * 10, epsilon=1.0, delta=1e-3)
+    True
+    >>> fits([(0.1, 1e-5)] * 784, epsilon=78.4, delta=0.0078)
+    False
+    """
+    if not losses:
+        return True
+    if basic_composition(losses)[0] <= epsilon * (1 + ROUNDING) and delta_floor(losses) <= delta:
+        return True
+    return compose_epsilon(losses, delta) <= epsilon
 
 
 def _by_privacy_loss(counts: Counter[Loss], delta: float) -> float:

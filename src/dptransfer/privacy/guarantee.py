@@ -76,6 +76,13 @@ def _number(value: object, name: str) -> float:
     return float(value)
 
 
+def _one_of(value: object, known: tuple[str, ...], name: str) -> None:
+    if not isinstance(value, str):  # what it is instead may be data, and is not repeated
+        raise ParameterError(f"{name} must be a text, not {type(value).__name__}")
+    if value not in known:
+        raise ParameterError(f"{name} must be one of {', '.join(known)}; not {value[:40]!r}")
+
+
 @dataclass(frozen=True)
 class Guarantee:
     """(ε, δ)-differential privacy, with the words that give the numbers their meaning.
@@ -127,11 +134,8 @@ class Guarantee:
     not_covered: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if self.unit not in get_args(Unit):
-            raise ParameterError(f'unit must be "element" or "record", not {self.unit!r}')
-        if self.adjacency not in get_args(Adjacency):
-            known = ", ".join(get_args(Adjacency))
-            raise ParameterError(f"adjacency must be one of {known}; not {self.adjacency!r}")
+        _one_of(self.unit, get_args(Unit), "unit")
+        _one_of(self.adjacency, get_args(Adjacency), "adjacency")
         if _UNIT_OF[self.adjacency] != self.unit:
             raise ParameterError(
                 f"adjacency {self.adjacency!r} is about one {_UNIT_OF[self.adjacency]}, "
@@ -176,7 +180,8 @@ class Guarantee:
 
     # What may be said together -------------------------------------------------------------------
 
-    def _check_same_kind(self, other: Guarantee, doing: str) -> None:
+    def check_same_kind(self, other: Guarantee, doing: str) -> None:
+        """Refuse to `doing` ("compose", "compare") two guarantees whose neighbours differ."""
         if self.unit != other.unit:
             raise ParameterError(
                 f"cannot {doing} a guarantee for one {self.unit} and one for one {other.unit}: "
@@ -196,7 +201,7 @@ class Guarantee:
 
     def __le__(self, other: Guarantee) -> bool:
         """Whether this one is at least as strong: ε and δ both no larger, of the same kind."""
-        self._check_same_kind(other, "compare")
+        self.check_same_kind(other, "compare")
         return self.epsilon <= other.epsilon and self.delta <= other.delta
 
     def __ge__(self, other: Guarantee) -> bool:
@@ -220,7 +225,7 @@ class Guarantee:
         """
         parts = [self, *others]
         for other in others:
-            self._check_same_kind(other, "compose")
+            self.check_same_kind(other, "compose")
         losses = [(part.epsilon, part.delta) for part in parts]
         at = default_delta(losses) if delta is None else delta
         names = list(dict.fromkeys(part.mechanism for part in parts))
@@ -297,9 +302,11 @@ class Guarantee:
         if not isinstance(plain, Mapping):
             raise ParameterError("a guarantee is read from a mapping of its fields")
         names = {field.name for field in fields(cls)}
-        wrong = sorted(str(name) for name in names ^ set(plain))
-        if wrong:
-            raise ParameterError(f"not the fields of a guarantee; missing or unknown: {wrong}")
+        if names != set(plain):  # the unknown ones are counted, not repeated: they may be data
+            raise ParameterError(
+                f"not the fields of a guarantee: missing {sorted(names - set(plain))}, "
+                f"and {len(set(plain) - names)} unknown"
+            )
         values = dict(plain)
         if values["epsilon"] == "inf":
             values["epsilon"] = math.inf

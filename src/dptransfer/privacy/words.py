@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["best_guess", "statement"]
 
+LITTLE = 0.99
+
 
 def best_guess(epsilon: float, delta: float) -> float:
     """(e^ε + δ) / (e^ε + 1): the most often that a guess between two neighbours can be right.
@@ -73,14 +75,15 @@ def statement(guarantee: Guarantee) -> str:
         )
     else:
         epsilon, delta = guarantee.epsilon, guarantee.delta
+        guess = best_guess(epsilon, delta)
         numbers = (
             f"The guarantee is ({epsilon:.6g}, {delta:.6g})-differential privacy: for {pair}, "
             "every set of outcomes is bound by "
             f"Pr[one] <= {_factor(epsilon)} * Pr[other] + {delta:.6g}, both ways round. "
             "Whoever sees what was released, whatever else they know and however they compute, "
             "and is told that one of two such data sets, equally likely beforehand, was the true "
-            f"one, guesses which with a probability of at most {best_guess(epsilon, delta):.4f} "
-            "(0.5 is a coin)."
+            f"one, guesses which with a probability of at most {_rounded_up(guess)} "
+            f"(0.5 is a coin{', and this is no protection against them' * (guess > LITTLE)})."
         )
         if delta > 0:
             numbers += (
@@ -97,6 +100,10 @@ def statement(guarantee: Guarantee) -> str:
         f"What is protected is {what}. {numbers} "
         f"Made by: {guarantee.mechanism}. Not covered: {open_ends}."
     )
+
+
+def _rounded_up(probability: float) -> str:
+    return f"{math.ceil(probability * 1e4) / 1e4:.4f}"
 
 
 def _factor(epsilon: float) -> str:
