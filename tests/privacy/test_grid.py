@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dptransfer.errors import ParameterError
@@ -25,6 +25,7 @@ def literal(x: float, g: float) -> int:
     return math.floor(Fraction(x) / Fraction(g) + Fraction(1, 2))
 
 
+@settings(deadline=None)
 @given(st.floats(-1e6, 1e6), st.integers(-20, 20).map(lambda e: 2.0**e))
 def test_rounding_is_exact(x, g):
     assert to_steps(np.array([x]), g).tolist() == [literal(x, g)]
@@ -37,6 +38,7 @@ def test_rounding_is_exact_where_floating_point_is_treacherous(x):
     assert to_steps(np.array([x]), 1.0).tolist() == [literal(x, 1.0)]
 
 
+@settings(deadline=None)
 @given(st.floats(-1e3, 1e3), st.floats(0.01, 10), st.floats(0, 1), st.integers(-12, 0))
 def test_values_within_the_distance_are_within_its_steps(x, d, share, e):
     g = 2.0**e
@@ -51,6 +53,7 @@ def test_halves_are_never_further_apart_than_the_distance():
     assert set((to_steps(x + 3.0, 1.0) - to_steps(x, 1.0)).tolist()) == {3}
 
 
+@settings(deadline=None)
 @given(st.floats(1e-6, 1e6), st.floats(1e-3, 1e3), st.sampled_from([0.0, 1e-9, 1e-5, 1e-2, 0.5]))
 def test_the_grid_is_a_power_of_two_below_distance_and_scale(d, epsilon, atom):
     g = choose_grid(d, d / epsilon, atom)
@@ -72,6 +75,7 @@ def test_released_multiples_are_floats_exactly_and_stop_at_the_limit():
         ]
 
 
+@settings(deadline=None)
 @given(st.floats(1e-5, 1e5), steps)
 def test_steps_of_a_distance_are_rounded_up(d, g):
     delta = distance_in_steps(d, g)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -19,6 +19,7 @@ deltas = st.sampled_from([0.0, 1e-12, 1e-5, 0.01, 0.3])
 distances = st.floats(0.01, 100)
 
 
+@settings(deadline=None)
 @given(epsilons, deltas, distances, st.floats(-1e3, 1e3))
 def test_density_and_distribution_are_as_printed(epsilon, delta, d, v):
     noise = OptimalNoise(epsilon, delta, d)
@@ -28,6 +29,7 @@ def test_density_and_distribution_are_as_printed(epsilon, delta, d, v):
     )
 
 
+@settings(deadline=None)
 @given(epsilons, deltas, distances, st.floats(0, 1, exclude_min=True, exclude_max=True))
 def test_the_inverse_is_as_printed_and_inverts(epsilon, delta, d, t):
     noise = OptimalNoise(epsilon, delta, d)

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -19,6 +19,7 @@ def split_units(cuts: list[int]) -> list[int]:
     return [b - a for a, b in itertools.pairwise(edges)]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, UNITS), max_size=40))
 def test_every_symbol_has_exactly_its_weight_of_words(cuts):
     weights = split_units(cuts)
@@ -49,6 +50,7 @@ def test_draws_follow_the_weights():
     assert stats.chisquare(counts, expected).pvalue > 1e-6
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.decimals(min_value=0, max_value=1, places=20), min_size=1, max_size=50).filter(any)
 )

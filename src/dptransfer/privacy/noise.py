@@ -36,7 +36,7 @@ WIDEST_BLOCK = 2**44
 """Noise overflows 64 bits when the top table is asked again 2⁶³/block times."""
 
 ASKED_AGAIN = 9
-"""Eight times and more the top table is asked again with probability below 2⁻⁹⁰."""
+"""So often, or more, the top table is asked again with probability below 2⁻¹⁰⁰."""
 
 
 class _AtomAndTails(ElementNoise):
