@@ -28,6 +28,17 @@ def data_off_the_grid(epsilon, delta):
     return lambda values: values + noise.perturb(np.zeros_like(values), bounds=UNIT)
 
 
+def data_on_a_finer_grid(epsilon, delta):
+    """Odd multiples of 2^-20 in, noise in steps of 2^-7: every output has the same lowest bit."""
+    noise = OptimalNoise(epsilon, delta, grid=2.0**-7)
+
+    def perturb(values):
+        odd = 2 * np.floor(values * 2.0**19) + 1
+        return odd * 2.0**-20 + noise.perturb(np.zeros_like(values), bounds=UNIT)
+
+    return perturb
+
+
 def naive(epsilon, delta):
     noise, rng = OptimalNoise(epsilon, delta), np.random.default_rng(0)
     return lambda values: values + noise.sample_continuous(values.shape, rng)
@@ -35,10 +46,11 @@ def naive(epsilon, delta):
 
 SABOTAGED = {
     "noise scale halved": lambda e, d: mechanism(OptimalNoise(2 * e, d)),
-    "atom of 10 delta": lambda e, d: mechanism(OptimalNoise(e, 10 * d)),
+    "atom of 10 delta": lambda e, d: mechanism(OptimalNoise(e, 10 * d, grid=2.0**-20)),
     "noise of a constant seed": lambda e, d: mechanism(OptimalNoise(e, d, insecure_seed=7)),
     "rounding left out": naive,
     "data off the grid": data_off_the_grid,
+    "data on a finer grid": data_on_a_finer_grid,
 }
 
 
@@ -52,11 +64,29 @@ def test_a_broken_mechanism_is_found_out(name, epsilon):
     assert "breaks its promise" in report.statement()
 
 
-def test_an_atom_of_ten_times_a_small_delta():
-    """On a fine grid, where no other value comes twice; the default grid would need more runs."""
-    epsilon, delta = 1.0, 1e-5
-    atom = OptimalNoise(epsilon, 10 * delta, grid=2.0**-24)
-    assert audit(mechanism(atom), epsilon=epsilon, delta=delta, distance=1.0).epsilon_lower > 1.2
+@pytest.mark.parametrize(
+    ("delta", "grid"),
+    [(1e-5, 2.0**-24), (1e-3, OptimalNoise(1.0, 1e-3).grid)],
+)
+def test_an_atom_of_ten_deltas_in_the_noise(delta, grid):
+    """A small one where no other value comes twice, and one on the grid that hides a δ."""
+    atom = OptimalNoise(1.0, 10 * delta, grid=grid)
+    report = audit(mechanism(atom), epsilon=1.0, delta=delta, distance=1.0)
+    assert report.epsilon_lower > 1.0
+    assert "==" in report.event
+
+
+def test_what_was_chosen_by_is_not_counted():
+    """Luck in the half that chooses the event must not reach the bound."""
+
+    def open_then_shut(values):
+        released = np.random.default_rng().laplace(size=values.shape)
+        half = len(values) // 2
+        released[:half] += 100 * values[:half]
+        return released
+
+    report = audit(open_then_shut, epsilon=1.0, delta=0.0, distance=1.0, cells=20_000, calls=2)
+    assert report.epsilon_lower < 0.2
 
 
 def test_noise_shared_by_neighbouring_cells():

@@ -166,7 +166,7 @@ def audit(
             "an audit needs epsilon >= 0, 0 <= delta < 1, distance > 0 and 0 < confidence < 1"
         )
     if cells is None:
-        wanted = 10 / delta if delta else DEFAULT_CELLS
+        wanted = 20 / delta if delta else DEFAULT_CELLS
         cells = round(min(max(wanted, DEFAULT_CELLS), MOST_CELLS))
     if calls is None:
         calls = round(min(max(30 * math.exp(min(epsilon, 10)), DEFAULT_CALLS), MOST_CALLS))
