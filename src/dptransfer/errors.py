@@ -14,6 +14,7 @@ Those about arguments are ``ValueError`` too, as scikit-learn's users expect.
 | `DataError`        | 6         | a table or data set that cannot be found, read or used      |
 | `ParameterError`   | 7         | a parameter outside its range                               |
 | `LedgerError`      | 8         | a ledger file that cannot be read, written or trusted       |
+| (audit)            | 9         | `dptransfer audit` found a violation; no exception of ours  |
 """
 
 from __future__ import annotations

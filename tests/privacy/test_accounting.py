@@ -1,6 +1,7 @@
 import math
 import subprocess
 import sys
+from decimal import Decimal, localcontext
 
 import pytest
 from hypothesis import given, settings
@@ -91,3 +92,30 @@ def test_small_sums_need_nothing_heavy():
         "sys.exit('dp_accounting' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "times", "at"),
+    [
+        (1.0, 1e-9, 784, None),
+        (0.1, 1e-12, 784, 1e-6),
+        (0.1, 1e-5, 784, None),
+        (0.1, 0.0, 500, 1e-12),
+    ],
+)
+def test_no_rounding_error_goes_the_wrong_way(epsilon, delta, times, at):
+    """δ at the ε that is claimed, in 60 digits: the binomial law of the worst mechanism."""
+    losses = [(epsilon, delta)] * times
+    at = default_delta(losses) if at is None else at
+    claimed = compose_epsilon(losses, at)
+    with localcontext() as context:
+        context.prec = 60
+        e, n = Decimal(epsilon), times
+        p = 1 / (1 + (-e).exp())
+        told = 1 - (1 - Decimal(delta)) ** n
+        rest = sum(
+            math.comb(n, k) * p**k * (1 - p) ** (n - k) * (1 - (Decimal(claimed) - loss).exp())
+            for k in range(n + 1)
+            if (loss := (2 * k - n) * e) > claimed
+        )
+        assert told + (1 - told) * rest <= Decimal(at)

@@ -23,6 +23,7 @@ Loss = tuple[float, float]
 """(ε, δ) of one mechanism."""
 
 FINEST_INTERVAL = 1e-4
+FLOATING = 1e-13  # of δ, kept back: what sums of convolutions in floating point may be off by
 ROUNDING = 1e-12  # ten times 0.1 is 1, whatever binary fractions say
 LARGEST_GRID = 2_000_000
 LARGEST_EPSILON = 500.0  # exp(ε) must stay a float
@@ -84,7 +85,9 @@ def compose_epsilon(losses: Iterable[Loss], delta: float) -> float:
     - An upper bound: losses are rounded up onto the grid of the convolution, and the tails that
       it cuts are counted as δ (dp-accounting's pessimistic estimate).
     - Never above Σ ε, which holds at :func:`delta_floor` already.
-    - Holds under adaptive composition, and for any mechanisms with these (ε, δ).
+    - Holds for any mechanisms with these (ε, δ), each chosen in the light of what the earlier ones
+      released if need be. Their (ε, δ) themselves must not be so chosen; under that, only basic
+      composition is claimed.
 
     Examples
     --------
@@ -135,7 +138,7 @@ def _by_privacy_loss(counts: Counter[Loss], delta: float) -> float:
         for (epsilon, delta_of_one), times in counts.items()
     )
     composed = reduce(lambda left, right: left.compose(right), each)
-    return max(0.0, float(composed.get_epsilon_for_delta(delta)))
+    return max(0.0, float(composed.get_epsilon_for_delta(max(0.0, delta - FLOATING))))
 
 
 def _interval(counts: Counter[Loss]) -> float:

@@ -111,7 +111,7 @@ class Guarantee:
       Pr{A(Y) ∈ O} ≤ exp(ε) Pr{A(Y′) ∈ O} + δ (the paper's Definition 3), *if* the mechanism
       that carries this value proves it; this class only keeps the words and numbers together.
     - `per_record` and `compose` return numbers that hold for **any** mechanisms with the given
-      (ε, δ), chosen adaptively.
+      (ε, δ); see :func:`~dptransfer.privacy.accounting.compose_epsilon`.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class Guarantee:
 
         Composed by privacy-loss distributions (see
         :func:`~dptransfer.privacy.accounting.compose_epsilon`); the mechanisms may be chosen one
-        after the other, each in the light of what the earlier ones released.
+        after the other, each in the light of what the earlier ones released, but not their (ε, δ).
 
         Parameters
         ----------

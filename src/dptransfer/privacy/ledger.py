@@ -77,7 +77,10 @@ class Ledger:
     - At every moment, and whatever processes die at whatever moment, the releases entered for a
       data set compose to no more than each of its budgets (see
       :func:`~dptransfer.privacy.accounting.fits`).
-    - When `spend` has returned, the entry is on disk; when it raises, nothing was entered.
+    - That composition presumes that the (ε, δ) of a release is not chosen in the light of what
+      earlier ones published; whoever does so should keep a budget that Σ ε and Σ δ fit into.
+    - When `spend` has returned, the entry is on disk; when it raises an error of dptransfer,
+      nothing was entered; when it is interrupted, the release may have been entered.
     - The file holds what is declared (names, guarantees) and the times; no data.
     - It counts what is entered. A release made elsewhere, a second ledger, the same records under
       another name, or an old copy of the file put back are not seen.
