@@ -5,8 +5,8 @@ from typer.testing import CliRunner
 
 from dptransfer.cli.app import app
 from dptransfer.errors import BudgetExceeded, DeclarationError, LedgerError, ParameterError
-from dptransfer.privacy import Guarantee, Ledger
-from dptransfer.privacy.guarantee import NOT_COVERED
+from dptransfer.privacy import Ledger
+from guarantees import element
 
 
 @pytest.fixture
@@ -24,22 +24,10 @@ def budget(path, epsilon, *more):
     )
 
 
-def pixel(epsilon):
-    return Guarantee(
-        "element",
-        epsilon,
-        1e-5,
-        1.0,
-        mechanism="optimal noise",
-        adjacency="d-adjacency",
-        not_covered=NOT_COVERED["d-adjacency"],
-    )
-
-
 def test_from_making_it_to_reading_it(path):
     assert run("init", path).exit_code == 0
     assert budget(path, 1.0, "--distance", 1).exit_code == 0
-    Ledger(path).spend("digits", pixel(0.25))
+    Ledger(path).spend("digits", element(0.25))
     table = run("show", path).stdout
     for word in ("digits", "one element (d-adjacency)", "(1, 1e-05)", "0.25", "0.75"):
         assert word in table
@@ -115,8 +103,8 @@ def test_budgets_for_records(path):
 )
 def test_what_goes_wrong_is_an_error_of_ours(tmp_path, arguments, error):
     book = Ledger.create(tmp_path / "book.ledger")
-    book.set_budget("spent", pixel(1.0))
-    book.spend("spent", pixel(1.0))
+    book.set_budget("spent", element(1.0))
+    book.spend("spent", element(1.0))
     result = run(*[argument.format(tmp_path) for argument in arguments])
     assert type(result.exception) is error
     assert "\n" not in str(result.exception)

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -17,41 +18,16 @@ import pytest
 from dptransfer.errors import BudgetExceeded, DPTransferError, LedgerError, ParameterError
 from dptransfer.privacy import Guarantee, Ledger
 from dptransfer.privacy.accounting import compose_epsilon
-from dptransfer.privacy.guarantee import NOT_COVERED
+from guarantees import element, record
 
-CHILD = """
+CHILD = f"""
 import sys
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+from guarantees import element
 from dptransfer.errors import BudgetExceeded, LedgerError
-from dptransfer.privacy import Guarantee, Ledger
-from dptransfer.privacy.guarantee import NOT_COVERED
-def element(epsilon, delta):
-    return Guarantee("element", epsilon, delta, 1.0, mechanism="optimal noise",
-                     adjacency="d-adjacency", not_covered=NOT_COVERED["d-adjacency"])
+from dptransfer.privacy import Ledger
 path = sys.argv[1]
 """
-
-
-def element(epsilon=0.1, delta=1e-5, distance=1.0):
-    return Guarantee(
-        "element",
-        epsilon,
-        delta,
-        distance,
-        mechanism="optimal noise",
-        adjacency="d-adjacency",
-        not_covered=NOT_COVERED["d-adjacency"],
-    )
-
-
-def record(epsilon=1.0, delta=1e-5):
-    return Guarantee(
-        "record",
-        epsilon,
-        delta,
-        mechanism="Gaussian noise",
-        adjacency="add-or-remove",
-        not_covered=NOT_COVERED["add-or-remove"],
-    )
 
 
 def child(code, *arguments, **options):
