@@ -13,13 +13,19 @@ Those about arguments are ``ValueError`` too, as scikit-learn's users expect.
 | `DeclarationError` | 5         | bounds, classes or distance are missing or broken           |
 | `DataError`        | 6         | a table or data set that cannot be found, read or used      |
 | `ParameterError`   | 7         | a parameter outside its range                               |
+| `LedgerError`      | 8         | a ledger file that cannot be read, written or trusted       |
+| (audit)            | 9         | `dptransfer audit` found a violation; no exception of ours  |
 """
+
+from __future__ import annotations
 
 __all__ = [
     "BudgetExceeded",
     "DPTransferError",
     "DataError",
     "DeclarationError",
+    "LedgerError",
+    "OutsideBoundsError",
     "ParameterError",
     "ReleaseError",
 ]
@@ -55,7 +61,28 @@ class DataError(DPTransferError, ValueError):
     exit_code = 6
 
 
+class OutsideBoundsError(DataError):
+    """Values lie outside the declared bounds.
+
+    How many do is private: it is the attribute `count`, for the owner's eyes, and in no message.
+    """
+
+    def __init__(self, message: str, count: int) -> None:
+        super().__init__(message)
+        self.count = count
+
+    def __reduce__(self) -> tuple[type[OutsideBoundsError], tuple[str, int]]:
+        """Come whole through pickling, as between worker processes."""
+        return type(self), (str(self), self.count)
+
+
 class ParameterError(DPTransferError, ValueError):
     """A parameter outside its range."""
 
     exit_code = 7
+
+
+class LedgerError(DPTransferError):
+    """A ledger file that cannot be read, written or trusted; nothing was entered."""
+
+    exit_code = 8

@@ -8,6 +8,8 @@ import typer
 
 import dptransfer
 from dptransfer.cli import demo
+from dptransfer.cli.audit import audit
+from dptransfer.cli.ledger import ledger
 from dptransfer.errors import DPTransferError
 
 __all__ = ["app", "main"]
@@ -40,6 +42,8 @@ def _root(
 
 
 app.command("demo")(demo.demo)
+app.command("audit")(audit)
+app.add_typer(ledger, name="ledger")
 
 
 def main() -> None:
