@@ -1,12 +1,12 @@
 import json
 
 import pytest
+from guarantees import element
 from typer.testing import CliRunner
 
 from dptransfer.cli.app import app
 from dptransfer.errors import BudgetExceeded, DeclarationError, LedgerError, ParameterError
 from dptransfer.privacy import Ledger
-from guarantees import element
 
 
 @pytest.fixture

@@ -13,7 +13,10 @@ def plain_lloyd(x, centres, steps):
     for _ in range(steps):
         labels = ((x[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
         centres = np.array(
-            [x[labels == m].mean(axis=0) if np.any(labels == m) else c for m, c in enumerate(centres)]
+            [
+                x[labels == m].mean(axis=0) if np.any(labels == m) else c
+                for m, c in enumerate(centres)
+            ]
         )
     return centres, labels
 

@@ -6,6 +6,7 @@ from decimal import Decimal, localcontext
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.composition import composed_epsilon
 
 from dptransfer.errors import ParameterError
 from dptransfer.privacy.accounting import (
@@ -15,7 +16,6 @@ from dptransfer.privacy.accounting import (
     delta_floor,
     fits,
 )
-from reference.composition import composed_epsilon
 
 LOSSES = st.lists(
     st.tuples(st.floats(0.01, 3.0), st.one_of(st.just(0.0), st.floats(1e-9, 1e-2))),

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from reference.noise import ExactLaw, words_of
 from scipy import stats
 
 from dptransfer.privacy.discrete_laplace import DiscreteLaplace
 from dptransfer.privacy.noise import LaplaceNoise, OptimalNoise, _laplace_law, _optimal_law
 from dptransfer.privacy.sampler import UNITS, Keystream
-from reference.noise import ExactLaw, words_of
 
 # (epsilon, delta, distance, grid): the distance is 1 to 24 steps, so that every shift is tried.
 CASES = [

@@ -6,6 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from reference import noise as literal
+from reference.noise import ExactLaw
 from scipy import integrate, stats
 
 from dptransfer.errors import DataError, DeclarationError, ParameterError
@@ -14,8 +16,6 @@ from dptransfer.privacy.discrete_gaussian import PLACES, DiscreteGaussian, _thre
 from dptransfer.privacy.discrete_gaussian import happens_with_exp as happens
 from dptransfer.privacy.gaussian import GaussianNoise, gaussian_delta, gaussian_sigma
 from dptransfer.privacy.sampler import UNITS, Keystream
-from reference import noise as literal
-from reference.noise import ExactLaw
 
 PAIRS = [(e, d) for e in (0.01, 0.1, 1.0, 5.0, 10.0) for d in (1e-12, 1e-5, 1e-2, 0.3)]
 

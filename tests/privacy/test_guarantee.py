@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from guarantees import element, record
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +12,6 @@ from dptransfer.errors import DeclarationError, ParameterError
 from dptransfer.privacy import Guarantee
 from dptransfer.privacy.guarantee import NOT_COVERED
 from dptransfer.privacy.words import best_guess
-from guarantees import element, record
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from guarantees import element, record
 
 from dptransfer.errors import BudgetExceeded, DPTransferError, LedgerError, ParameterError
 from dptransfer.privacy import Guarantee, Ledger
 from dptransfer.privacy.accounting import compose_epsilon
-from guarantees import element, record
 
 CHILD = f"""
 import sys

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import noise as literal
 from scipy import integrate, stats
 
 from dptransfer.errors import DeclarationError, ParameterError
 from dptransfer.privacy.noise import LaplaceNoise, OptimalNoise
-from reference import noise as literal
 
 epsilons = st.floats(0.01, 10)
 deltas = st.sampled_from([0.0, 1e-12, 1e-5, 0.01, 0.3])

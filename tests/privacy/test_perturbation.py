@@ -7,11 +7,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from reference.noise import ExactLaw
 from scipy import stats
 
 from dptransfer.errors import DataError, DeclarationError, OutsideBoundsError, ParameterError
 from dptransfer.privacy.noise import LaplaceNoise, OptimalNoise
-from reference.noise import ExactLaw
 
 KINDS = [OptimalNoise, LaplaceNoise]
 

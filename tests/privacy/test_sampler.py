@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.noise import words_of
 from scipy import stats
 
 from dptransfer.privacy.sampler import UNITS, IntegerTable, Keystream, integer_weights
-from reference.noise import words_of
 
 
 def split_units(cuts: list[int]) -> list[int]:

@@ -3,8 +3,8 @@
 A transcription to be read beside the paper, not to be run in earnest: every matrix is formed, every
 solve is done anew, k-means is scikit-learn's. Where the paper is silent or cannot work as printed,
 the decisions are those of ``docs/theory.md``, made here in the plainest way. Given arrays of
-mpmath's numbers (``exact``) the equations are evaluated with fifty digits, so that a difference found
-by a test is the fast code's.
+mpmath's numbers (``exact``) the equations are evaluated with fifty digits, so that a difference
+found by a test is the fast code's.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def learn_mapping(
         return solve(Kxa.T @ Kxa + tau_sigma * Kaa + Kaa / beta, Kxa.T @ y)
 
     beta = 1.0
-    floor = np.finfo(float).eps * max(float(np.mean(y**2)), np.finfo(float).tiny)
+    floor = max(np.finfo(float).eps * float(np.mean(y**2)), np.finfo(float).tiny)
     for n_iter in range(1, max_iter + 1):
         alpha = alpha_of(beta)
         previous, beta = beta, 1 / max(np.mean((y - Kxa @ alpha) ** 2), floor)

@@ -87,26 +87,25 @@ class DeepMembershipAutoencoder(TransformerMixin, BaseEstimator):
     def learn(self, Y: Array, n: int, rng: np.random.Generator) -> DeepMembershipAutoencoder:
         """Algorithm 2 on an array that is known to be good."""
         N, p = Y.shape
-        n = max(1, min(n, N - 1))
-        M_max = inducing_limit(self.max_inducing, N)
         alone = bool(np.all(Y[0] == Y))
-        P = np.eye(n, p) if alone else principal_subspace(Y, n)
+        n = 1 if alone else min(n, N - 1)
+        P = np.eye(1, p) if alone else principal_subspace(Y, n)
         self.components_ = P.astype(Y.dtype, copy=False)
         self.layers_ = []
         self.steps_ = []
+        M_max = inducing_limit(self.max_inducing, N)
         latent = np.asarray(Y @ self.components_.T, dtype=np.float64)
         outputs = Outputs.of(Y)
         starts = Seeds(latent, rng).first
         for layer in range(1, self.n_layers + 1):
             mapping = MembershipMapping()
-            P = self.components_[: max(n - layer, 1)]
             if alone:
                 mapping.learn_constant(latent.astype(Y.dtype), Y)
-                step = mapping.coef_ @ P.T
             else:
                 (_, R, V, _), labels = mapping.learn(latent, outputs, M_max, starts)
+            step = mapping.coef_ @ self.components_[: max(n - layer, 1)].T
+            if not alone:
                 M_max = len(mapping.coef_)
-                step = mapping.coef_ @ P.T
                 latent = V @ (mapping.variance_ * R @ step)
                 # the next layer's latent points lie much as these do: so do their clusters
                 starts = _Leading(centroids(latent, labels))

@@ -37,7 +37,7 @@ class MembershipClassifier(ClassifierMixin, BaseEstimator):
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
     >>> classifier = MembershipClassifier(random_state=0).fit(X[:1000], y[:1000])
-    >>> bool(classifier.score(X[1000:], y[1000:]) > 0.95)
+    >>> bool(classifier.score(X[1000:], y[1000:]) > 0.9)
     True
     """
 

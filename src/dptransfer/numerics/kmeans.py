@@ -102,7 +102,7 @@ def lloyd(x: Array, centres: Array, *, max_iter: int = 300, tol: float = 1e-4) -
 
 
 def _standard(x: Array) -> tuple[Array, Array, float]:
-    """x less its mean and in units of its largest entry; the mean; the unit."""
+    """X less its mean and in units of its largest entry; the mean; the unit."""
     mean = x.mean(axis=0, dtype=np.float64)
     shifted = x - mean
     scale = float(np.abs(shifted).max()) or 1.0

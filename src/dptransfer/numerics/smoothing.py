@@ -121,7 +121,7 @@ def precision(
     z = np.einsum("ij,ij->j", U, (VtY @ VtY.T) @ U)
     np.maximum(z, 0.0, out=z)
     Y, total, _ = outputs
-    floor = np.finfo(np.float64).eps * max(total / Y.size, np.finfo(np.float64).tiny)
+    floor = max(np.finfo(np.float64).eps * total / Y.size, np.finfo(np.float64).tiny)
     inside = lambda_ > len(lambda_) * np.finfo(np.float64).eps * lambda_[-1]
     outside: float | None = None
 

@@ -1,0 +1,19 @@
+"""Every benchmark, one after another. Each also runs alone: python -m benchmarks.NAME."""
+
+import importlib
+
+NAMES = [
+    "self_training",
+    "speed",
+    "growth",
+    "noise",
+    "mechanisms",
+    "per_record",
+    "privacy_audit",
+    "privacy_attacks",
+    "digit_under_noise",
+]
+
+for name in NAMES:
+    print(f"\n== {name}", flush=True)
+    importlib.import_module(f"benchmarks.{name}").main()

@@ -1,0 +1,182 @@
+"""How fast the models are, against the literal transcription, on the same threads, in one run.
+
+Run ``python -m benchmarks.speed``; writes ``benchmarks/results/speed.json``. Everything is measured
+twice: all on one thread, and with two for both sides (the transcription's libraries use two, ours
+two workers). Each number of threads is a process of its own, so that the libraries obey.
+
+Beside the times stands the floor: the multiply-adds that the algorithm cannot avoid once it knows
+how many inducing points it wants (one clustering pass, the kernel, its projection and Gram matrix,
+the outputs' products, the coefficients, the covariance), at the rate of a large matrix product
+measured in the same run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+from benchmarks.common import (
+    Clock,
+    Literal,
+    load,
+    multiply_adds_per_second,
+    peak_mib,
+    record,
+    table,
+)
+from benchmarks.self_training import self_train
+from dptransfer import DeepMembershipAutoencoder, MembershipClassifier
+
+REPEATS = 3
+
+
+def fitting_floor(model, n_rows, p):
+    """Multiply-adds of fitting, from the sizes that the model came out with."""
+    total = 0.0
+    for rows_of_class, autoencoder in zip(n_rows, model.autoencoders_, strict=True):
+        N = rows_of_class / len(autoencoder.parts_)
+        for part in autoencoder.parts_:
+            total += N * p * p / 2 + N * p * len(part.components_)
+            for layer in part.layers_:
+                M, n = len(layer.coef_), len(layer.weights_)
+                total += 2 * N * M * n + N * M * M + M**3 + N * M * p + M * M * p
+    return total
+
+
+def labelling_floor(model, n_rows, p, n_finished):
+    """Multiply-adds of bounding every part and finishing so many."""
+    from dptransfer.models.nearest import DIRECTIONS, SHARE_OF_COLUMNS
+
+    parts = [part for autoencoder in model.autoencoders_ for part in autoencoder.parts_]
+    K = min(DIRECTIONS, -(-p // SHARE_OF_COLUMNS))
+    bounded = finished = 0
+    for part in parts:
+        bounded += p * len(part.components_)
+        for layer, step in zip(part.layers_, part.steps_, strict=True):
+            M, n = len(layer.coef_), len(layer.weights_)
+            bounded += M * (n + step.shape[1] + K)
+            finished += M * (n + step.shape[1] + p)
+    return n_rows * (bounded + K * p), n_finished * finished / len(parts), n_rows * finished
+
+
+def count_finished(work):
+    """How many rows are finished, summed over parts."""
+    rows = []
+    least_error = DeepMembershipAutoencoder.least_error
+    DeepMembershipAutoencoder.least_error = lambda self, X: (
+        rows.append(len(X)),
+        least_error(self, X),
+    )[1]
+    work()
+    DeepMembershipAutoencoder.least_error = least_error
+    return sum(rows)
+
+
+def best_of(work):
+    seconds = []
+    for _ in range(REPEATS):
+        with Clock() as clock:
+            result = work()
+        seconds.append(clock.seconds)
+    return result, min(seconds)
+
+
+def measure(threads):
+    """All three tasks, on so many threads for both sides."""
+    usps, mnist = load("usps.npz"), load("mnist.npz")
+    found = {"threads": threads, "rate": multiply_adds_per_second()}
+
+    self_train(usps, 1, n_jobs=threads)
+    _, ours = best_of(lambda: self_train(usps, 0, n_jobs=threads))
+    with Clock() as clock:
+        self_train(usps, 0, Literal)
+    found["usps iteration"] = {"literal": clock.seconds, "dptransfer": ours}
+
+    X, y, T = mnist["x_train"] / 255.0, mnist["y_train"], mnist["x_test"] / 255.0
+    before = peak_mib()
+    with Clock() as clock:
+        model = MembershipClassifier(random_state=0, n_jobs=threads).fit(X, y)
+    above = peak_mib() - before
+    (labels, labelling) = best_of(lambda: model.predict(T))
+    n_finished = count_finished(lambda: model.predict(T))
+    parts = [part for autoencoder in model.autoencoders_ for part in autoencoder.parts_]
+    with Clock() as full:
+        errors = np.array(
+            [
+                np.min([part.residuals(T) for part in autoencoder.parts_], axis=0)
+                for autoencoder in model.autoencoders_
+            ]
+        )
+    fitting = fitting_floor(model, np.bincount(y), X.shape[1])
+    bounded, finished, everything = labelling_floor(model, len(T), X.shape[1], n_finished)
+
+    with Clock() as literal_fit:
+        literal = Literal(20, 5, 0.5).fit(X, y)
+    with Clock() as literal_label:
+        literal_labels = literal.predict(T)
+    truth = mnist["y_test"]
+    found["mnist fitting"] = {
+        "literal": literal_fit.seconds,
+        "dptransfer": clock.seconds,
+        "floor": fitting / found["rate"],
+        "MiB above the data": above,
+        "parts": len(parts),
+        "accuracy": float(np.mean(labels == truth)),
+        "literal accuracy": float(np.mean(literal_labels == truth)),
+    }
+    found["mnist labelling"] = {
+        "literal": literal_label.seconds,
+        "dptransfer": labelling,
+        "every part finished": full.seconds,
+        "parts finished a row": n_finished / len(T),
+        "labels that differ": int(np.sum(errors.argmin(axis=0) != labels)),
+        "floor": (bounded / 2 + finished) / found["rate"],
+        "floor of finishing every part": everything / found["rate"],
+    }
+    return found
+
+
+def main():
+    runs = []
+    for threads in (1, 2):
+        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        env = os.environ | {name: str(threads) for name in names}
+        command = [sys.executable, "-m", "benchmarks.speed", str(threads)]
+        output = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE, text=True)
+        runs.append(json.loads(output.stdout.splitlines()[-1]))
+    rows = []
+    for run in runs:
+        for task in ("usps iteration", "mnist fitting", "mnist labelling"):
+            r = run[task]
+            rows.append(
+                [
+                    task,
+                    run["threads"],
+                    r["literal"],
+                    r["dptransfer"],
+                    r["literal"] / r["dptransfer"],
+                    r["dptransfer"] / r["floor"] if "floor" in r else "",
+                ]
+            )
+    table(["task", "threads", "literal: s", "dptransfer: s", "times faster", "times floor"], rows)
+    for run in runs:
+        fit, label = run["mnist fitting"], run["mnist labelling"]
+        ratio = label["every part finished"] / label["dptransfer"]
+        print(
+            f"{run['threads']} thread(s): MNIST {100 * fit['accuracy']:.2f} % "
+            f"(literal {100 * fit['literal accuracy']:.2f} %), {fit['MiB above the data']:.0f} MiB "
+            f"above the data; labelling {ratio:.1f} times as fast as finishing every part "
+            f"ourselves, {label['labels that differ']} labels differ"
+        )
+    record("speed", {"runs": runs})
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print(json.dumps(measure(int(sys.argv[1]))))
+    else:
+        main()
