@@ -1,8 +1,8 @@
 """The paper's iteration (Section 4.2) on USPS alone: ten labels a class, the rest unlabelled.
 
-Run ``python -m benchmarks.self_training``; writes ``benchmarks/results/self_training.json``. Settings
-are those of Section 5: an initial classifier with n = min(20, N_c − 1), r_max = 1 and L = 1, then
-n = 5, 10, 15, 20 with r_max = 0.5 and L = 5.
+Run ``python -m benchmarks.self_training``; writes ``benchmarks/results/self_training.json``. The
+settings are those of Section 5: an initial classifier with n = min(20, N_c − 1), r_max = 1 and
+L = 1, then n = 5, 10, 15, 20 with r_max = 0.5 and L = 5.
 """
 
 from __future__ import annotations

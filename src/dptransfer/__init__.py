@@ -1,11 +1,17 @@
 """Learn from private labelled data that you may not see."""
 
-from dptransfer.models import (
-    DeepMembershipAutoencoder,
-    MembershipClassifier,
-    MembershipMapping,
-    WideMembershipAutoencoder,
-)
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dptransfer.models import (
+        DeepMembershipAutoencoder,
+        MembershipClassifier,
+        MembershipMapping,
+        WideMembershipAutoencoder,
+    )
 
 __version__ = "0.1.0.dev0"
 
@@ -15,3 +21,14 @@ __all__ = [
     "MembershipMapping",
     "WideMembershipAutoencoder",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn takes a second to import, which a command that needs none of it should not wait
+    if name in __all__:
+        return getattr(import_module("dptransfer.models"), name)
+    raise AttributeError(f"module 'dptransfer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

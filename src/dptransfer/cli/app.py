@@ -7,9 +7,10 @@ import sys
 import typer
 
 import dptransfer
-from dptransfer.cli import demo
 from dptransfer.cli.audit import audit
+from dptransfer.cli.demo import demo
 from dptransfer.cli.ledger import ledger
+from dptransfer.cli.reproduce import reproduce
 from dptransfer.errors import DPTransferError
 
 __all__ = ["app", "main"]
@@ -41,9 +42,10 @@ def _root(
     pass
 
 
-app.command("demo")(demo.demo)
+app.command("demo")(demo)
 app.command("audit")(audit)
 app.add_typer(ledger, name="ledger")
+app.add_typer(reproduce, name="reproduce")
 
 
 def main() -> None:

@@ -54,7 +54,7 @@ class Seeds:
     def _squared_distances(self, rows: Labels) -> Array:
         """Squared distance of every row of x from each of the given ones."""
         norms = self._x2[:, None] + self._x2[rows]
-        squared = norms - 2.0 * (self._x @ self._x[rows].T)
+        squared: Array = norms - 2.0 * (self._x @ self._x[rows].T)
         squared[squared <= EQUAL * norms] = 0.0  # what rounding leaves between equal rows
         return squared
 

@@ -1,0 +1,1 @@
+"""One file a table or figure of the paper."""
