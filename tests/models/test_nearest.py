@@ -107,3 +107,13 @@ def test_every_number_of_workers_gives_the_same(backend):
         for part, other in zip(ours.parts_, theirs.parts_, strict=True):
             for layer, twin in zip(part.layers_, other.layers_, strict=True):
                 np.testing.assert_array_equal(layer.coef_, twin.coef_)
+
+
+def test_many_rows_are_partitioned_from_a_sample(monkeypatch):
+    monkeypatch.setattr("dptransfer.models.wide.SAMPLE", 200)
+    monkeypatch.setattr("dptransfer.models.wide.SAMPLE_OF_CLUSTER", 20)
+    sampled = WideMembershipAutoencoder(6, 2, partition_size=100, random_state=0).fit(X)
+    monkeypatch.undo()
+    whole = WideMembershipAutoencoder(6, 2, partition_size=100, random_state=0).fit(X)
+    assert len(sampled.parts_) == len(whole.parts_) == 18
+    assert np.mean(sampled.residuals(X)) == pytest.approx(np.mean(whole.residuals(X)), rel=0.1)

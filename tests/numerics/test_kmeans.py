@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
-from dptransfer.numerics.kmeans import Seeds, centroids, lloyd
+from dptransfer.numerics.kmeans import Seeds, assign, centroids, lloyd
 
 
 def plain_lloyd(x, centres, steps):
@@ -79,3 +79,10 @@ def test_scale_does_not_matter(scale):
 def test_centroids_leave_out_what_is_empty():
     x = np.array([[0.0], [2.0], [5.0]])
     np.testing.assert_array_equal(centroids(x, np.array([0, 0, 3])), [[1.0], [5.0]])
+
+
+def test_rows_join_their_nearest_centre():
+    rng = np.random.default_rng(0)
+    x, centres = rng.standard_normal((500, 3)) + 50, rng.standard_normal((7, 3)) + 50
+    expected = ((x[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    np.testing.assert_array_equal(assign(x, centres), expected)

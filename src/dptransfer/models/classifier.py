@@ -9,7 +9,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dptransfer.models.nearest import Nearest, nearest_parts
-from dptransfer.models.threads import one_blas_thread
 from dptransfer.models.validation import new_rows
 from dptransfer.models.wide import WideMembershipAutoencoder, learn_parts
 
@@ -98,5 +97,4 @@ class MembershipClassifier(ClassifierMixin, BaseEstimator):
         rows = new_rows(self, X, parts[0].components_.dtype)
         sizes = [len(autoencoder.parts_) for autoencoder in self.autoencoders_]
         groups = np.repeat(np.arange(len(sizes)), sizes)
-        with one_blas_thread():
-            return nearest_parts(parts, groups, rows, contest=contest, n_jobs=self.n_jobs)
+        return nearest_parts(parts, groups, rows, contest=contest, n_jobs=self.n_jobs)

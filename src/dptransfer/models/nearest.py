@@ -21,6 +21,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from dptransfer.models.autoencoder import DeepMembershipAutoencoder
+from dptransfer.models.threads import one_blas_thread
 from dptransfer.numerics.subspace import principal_subspace
 
 __all__ = ["Nearest", "nearest_parts"]
@@ -72,16 +73,17 @@ def nearest_parts(
     -------
     Nearest, with arrays of shape (N, n_groups)
     """
-    screen = None
     rivals = np.unique(groups).size < len(parts) or (contest and len(parts) > 1)
-    if rivals and len(X) >= WORTHWHILE:
-        screen = Screen(parts, X[:: -(-len(X) // BASIS_ROWS)])
     # an even number of equal shares, so that two workers end together
-    n_shares = 2 * -(-len(X) // (2 * SHARE))
+    shares = np.array_split(X, 2 * -(-len(X) // (2 * SHARE)))
     work = delayed(_nearest_parts)
-    found = Parallel(n_jobs=n_jobs, prefer="threads")(
-        work(parts, groups, screen, share, contest) for share in np.array_split(X, n_shares)
-    )
+    with one_blas_thread():
+        screen = None
+        if rivals and len(X) >= WORTHWHILE:
+            screen = Screen(parts, X[:: -(-len(X) // BASIS_ROWS)])
+        found = Parallel(n_jobs=n_jobs, prefer="threads")(
+            work(parts, groups, screen, share, contest) for share in shares
+        )
     return Nearest(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
 
 

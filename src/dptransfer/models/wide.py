@@ -15,12 +15,15 @@ from dptransfer.models.nearest import Nearest, nearest_parts
 from dptransfer.models.parameters import check_positive, components, inducing_limit
 from dptransfer.models.threads import one_blas_thread
 from dptransfer.models.validation import fit_rows, fresh_generator, new_rows
-from dptransfer.numerics.kmeans import Seeds, lloyd
+from dptransfer.numerics.kmeans import Seeds, assign, lloyd
 
 __all__ = ["WideMembershipAutoencoder", "learn_parts"]
 
 Array = npt.NDArray[np.floating]
 Rows = npt.NDArray[np.intp]
+
+SAMPLE = 20_000  # rows that are clustered whole
+SAMPLE_OF_CLUSTER = 100  # rows for every cluster, where that is more
 
 
 class WideMembershipAutoencoder(TransformerMixin, BaseEstimator):
@@ -136,12 +139,19 @@ def learn_parts(
 
 
 def _partition(X: Array, rows: Rows, size: int, rng: np.random.Generator) -> list[Rows]:
-    """Step 1 of Algorithm 3: k-means into ⌈N / size⌉ subsets, as row numbers."""
+    """Step 1 of Algorithm 3: k-means into ⌈N / size⌉ subsets, as row numbers.
+
+    Clustering all of N rows into N / size clusters takes a time that grows with N². Beyond
+    ``SAMPLE`` rows the centres are found on a sample, and all rows join their nearest.
+    """
     wanted = -(-len(rows) // size)
     if wanted == 1:
         return [rows]
     Y = X[rows]
-    labels = lloyd(Y, Seeds(Y, rng).first(wanted)).labels
+    sampled = max(SAMPLE, SAMPLE_OF_CLUSTER * wanted)
+    some = Y[rng.choice(len(Y), sampled, replace=False)] if len(Y) > sampled else Y
+    clusters = lloyd(some, Seeds(some, rng).first(wanted))
+    labels = clusters.labels if some is Y else assign(Y, clusters.centres)
     return [rows[labels == s] for s in np.unique(labels)]
 
 

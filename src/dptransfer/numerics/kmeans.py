@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Clustering", "Seeds", "centroids", "lloyd"]
+__all__ = ["Clustering", "Seeds", "assign", "centroids", "lloyd"]
 
 Array = npt.NDArray[np.floating]
 Labels = npt.NDArray[np.intp]
@@ -99,6 +99,14 @@ def lloyd(x: Array, centres: Array, *, max_iter: int = 300, tol: float = 1e-4) -
         if not clusters.assign() or clusters.update() <= threshold:
             break
     return Clustering(clusters.centres * scale + mean, clusters.labels)
+
+
+def assign(x: Array, centres: Array) -> Labels:
+    """The nearest centre of every row."""
+    points, mean, scale = _standard(x)
+    clusters = _Clusters(points.astype(np.float32), ((centres - mean) / scale).astype(np.float32))
+    clusters.assign()
+    return clusters.labels
 
 
 def _standard(x: Array) -> tuple[Array, Array, float]:
