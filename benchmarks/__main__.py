@@ -6,6 +6,7 @@ NAMES = [
     "self_training",
     "speed",
     "growth",
+    "page",
     "noise",
     "mechanisms",
     "per_record",
