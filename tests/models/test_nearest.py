@@ -117,3 +117,13 @@ def test_many_rows_are_partitioned_from_a_sample(monkeypatch):
     whole = WideMembershipAutoencoder(6, 2, partition_size=100, random_state=0).fit(X)
     assert len(sampled.parts_) == len(whole.parts_) == 18
     assert np.mean(sampled.residuals(X)) == pytest.approx(np.mean(whole.residuals(X)), rel=0.1)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_scales_beyond_single_precision_prune_nothing_wrongly(scale):
+    model = MembershipClassifier(6, 2, partition_size=60, random_state=0)
+    model.fit(X[:900] * scale, Y[:900])
+    rows = X[900:] * scale
+    np.testing.assert_array_equal(
+        model.predict(rows), model.classes_[everything(model, rows).argmin(axis=1)]
+    )

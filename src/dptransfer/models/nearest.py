@@ -98,9 +98,12 @@ class Screen:
 
     def __call__(self, X: Array) -> Array:
         """At most the error of every row and part, shape (N, len(parts))."""
-        X = X.astype(np.float32, copy=False)
-        XW = X @ self._W.astype(np.float32).T
-        return np.stack([bound(X, XW) for bound in self._bounds], axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = X.astype(np.float32, copy=False)
+            XW = X @ self._W.astype(np.float32).T
+            bounds = np.stack([bound(X, XW) for bound in self._bounds], axis=1)
+        # what single precision cannot hold bounds nothing
+        return np.where(np.isfinite(bounds), bounds, np.float32(0))
 
 
 class Bound:
@@ -118,11 +121,14 @@ class Bound:
         ]
         sample = sample.astype(np.float64)
         exact = self._errors(sample @ self._P.T, sample @ W.T)
-        self._P = self._P.astype(np.float32)
-        self._layers = [(mapping, both.astype(np.float32), n) for mapping, both, n in self._layers]
-        sample = sample.astype(np.float32)
-        single = self._errors(sample @ self._P.T, sample @ W.astype(np.float32).T)
-        self._margin = MARGIN * float(np.max(np.abs(np.sqrt(exact) - np.sqrt(single))))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._P = self._P.astype(np.float32)
+            self._layers = [
+                (mapping, both.astype(np.float32), n) for mapping, both, n in self._layers
+            ]
+            sample = sample.astype(np.float32)
+            single = self._errors(sample @ self._P.T, sample @ W.astype(np.float32).T)
+            self._margin = MARGIN * float(np.max(np.abs(np.sqrt(exact) - np.sqrt(single))))
 
     def __call__(self, X: Array, XW: Array) -> Array:
         """At most min_l ‖W y − W ŷ^l‖² for every row; XW is X Wᵀ."""
