@@ -91,14 +91,20 @@ def choose_inducing_points(
     """
     steps = ladder(M_max)
     probes: dict[int, tuple[Projection, Labels]] = {}
+    traces: dict[int, float] = {}
 
     def passes(step: int) -> bool:
+        # more points leave no larger trace: a trace that is too small with fewer is so with these
+        needed = min_smoothing * (dof + steps[step] - 2)
+        if any(trace < needed for other, trace in traces.items() if other > step):
+            return False
         points = starts(steps[step])
         if len(points) < steps[step] and len(points) > 1:
             return False  # every distinct point is an inducing point: τ = 0
         clusters = lloyd(x, points)
         probes[step] = project(x, clusters.centres, w, dof), clusters.labels
-        return probes[step][0].tau >= min_smoothing
+        traces[step] = probes[step][0].tau * (dof + len(points) - 2)
+        return traces[step] >= needed
 
     def guess(low: int, high: int) -> int:
         known = [

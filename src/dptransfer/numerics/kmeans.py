@@ -23,7 +23,8 @@ Labels = npt.NDArray[np.intp]
 
 ROUND_GROWTH = 0.1  # a round adds a tenth of the seeds that are there already
 BLOCK = 2**20  # distances at a time
-EQUAL = 1e-14  # squared distances below this share of the squared norms are none
+LITTLE_WORK = 6_000_000  # multiply-adds a step, up to which all rows are looked at in each
+EQUAL = 1e-14  # squared distances below this share of the largest squared norm are none
 TRIALS = 4
 
 
@@ -39,6 +40,7 @@ class Seeds:
         self._points = x
         self._x = _standard(x)[0]
         self._x2 = np.einsum("ij,ij->i", self._x, self._x)
+        self._equal = EQUAL * float(self._x2.max())  # what rounding leaves between equal rows
         self._rng = rng
         first = int(rng.integers(len(x)))
         self._order = [first]
@@ -53,14 +55,14 @@ class Seeds:
 
     def _squared_distances(self, rows: Labels) -> Array:
         """Squared distance of every row of x from each of the given ones."""
-        norms = self._x2[:, None] + self._x2[rows]
-        squared: Array = norms - 2.0 * (self._x @ self._x[rows].T)
-        squared[squared <= EQUAL * norms] = 0.0  # what rounding leaves between equal rows
+        squared: Array = self._x @ (-2.0 * self._x[rows].T)
+        squared += self._x2[:, None]
+        squared += self._x2[rows]
         return squared
 
     def _draw(self) -> bool:
         """One round: draw candidates by squared distance, keep those that lower its sum most."""
-        candidates = np.flatnonzero(self._distance > 0)
+        candidates = np.flatnonzero(self._distance > self._equal)
         if not len(candidates):
             return False
         wanted = max(1, math.floor(ROUND_GROWTH * len(self._order)))
@@ -71,7 +73,7 @@ class Seeds:
         squared = self._squared_distances(rows)
         nearer = np.minimum(squared, self._distance[:, None])
         best = np.argsort(nearer.sum(axis=0), kind="stable")[:wanted]
-        equal = squared[np.ix_(rows[best], best)] == 0
+        equal = squared[np.ix_(rows[best], best)] <= self._equal
         best = best[~np.triu(equal, 1).any(axis=0)]
         np.minimum(self._distance, nearer[:, best].min(axis=1), out=self._distance)
         self._order.extend(rows[best].tolist())
@@ -132,7 +134,8 @@ class _Clusters:
     A row is looked at again only when it can have changed its cluster. Its margin is how much
     farther the second nearest centre is than the nearest; it shrinks by what its own centre moves
     and the most that any centre moves, and while it is positive the row stays (Hamerly's bound).
-    Sums are kept up to date from the rows that changed.
+    Sums are kept up to date from the rows that changed. Where there is little work, looking at
+    all rows takes less time than keeping margins.
     """
 
     def __init__(self, x: npt.NDArray[np.float32], centres: Array) -> None:
@@ -142,13 +145,18 @@ class _Clusters:
         # a last column of ones brings ‖c‖² into the product with −2c
         self._x = np.concatenate([x, np.ones((N, 1), dtype=np.float32)], axis=1)
         self._x2 = np.einsum("ij,ij->i", x, x)[:, None]
-        self._margin = np.zeros(N)
+        self._margin = np.zeros(N) if M * x.size > LITTLE_WORK else None
         self._sums = np.zeros((M, x.shape[1] + 1))  # the last column counts
 
     def assign(self) -> int:
         """Give every row its nearest centre; returns how many rows changed theirs."""
         squares = np.einsum("ij,ij->i", self.centres, self.centres)[:, None]
         factor = np.concatenate([-2.0 * self.centres, squares], axis=1).T.astype(np.float32)
+        if self._margin is None:
+            nearest = (self._x @ factor).argmin(axis=1)
+            moved = np.flatnonzero(nearest != self.labels)
+            self._move(moved, nearest[moved])
+            return len(moved)
         stale = np.flatnonzero(self._margin <= 0)
         block = max(1, BLOCK // len(self.centres))
         changed = 0
@@ -179,13 +187,15 @@ class _Clusters:
             farthest = np.array([distance.argmax()])
             if distance[farthest] > 0:
                 self._move(farthest, np.array([cluster]))
-                self._margin[farthest] = 0
+                if self._margin is not None:
+                    self._margin[farthest] = 0
         means = self._sums[:, :-1] / np.maximum(counts, 1)[:, None]
         centres = np.where(counts[:, None] > 0, means, self.centres)
         shift2 = np.sum((centres - self.centres) ** 2, axis=1)
         self.centres = centres
-        shift = np.sqrt(shift2)
-        self._margin -= (shift + shift.max())[self.labels]
+        if self._margin is not None:
+            shift = np.sqrt(shift2)
+            self._margin -= (shift + shift.max())[self.labels]
         return float(shift2.sum())
 
     def _move(self, rows: Labels, to: Labels) -> None:
