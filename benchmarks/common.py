@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
-import resource
 import sys
 import time
 from pathlib import Path
@@ -39,8 +39,25 @@ class Clock:
         self.seconds = time.perf_counter() - self._start
 
 
-def peak_mib():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def memory(field):
+    """VmRSS or VmHWM of this process, in MiB (Linux)."""
+    with open("/proc/self/status") as status:
+        line = next(line for line in status if line.startswith(field))
+    return int(line.split()[1]) / 1024
+
+
+class Memory:
+    """``with Memory() as memory: ...; memory.mib``: the peak above what was in use before."""
+
+    def __enter__(self):
+        gc.collect()
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")  # forget the peak so far
+        self._before = memory("VmRSS")
+        return self
+
+    def __exit__(self, *_):
+        self.mib = memory("VmHWM") - self._before
 
 
 def multiply_adds_per_second(dtype=np.float64):

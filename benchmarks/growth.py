@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from benchmarks.common import RESULTS, Clock, peak_mib, record, table
+from benchmarks.common import RESULTS, Clock, Memory, record, table
 from dptransfer import WideMembershipAutoencoder
 
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
@@ -35,8 +35,7 @@ def measure(N, p):
     Y, new = synthetic(N, p), synthetic(NEW_ROWS, p, seed=2)
     small = WideMembershipAutoencoder(5, 1, random_state=0).fit(Y[:200])
     small.residuals(new[:10])
-    before = peak_mib()
-    with Clock() as fitting:
+    with Memory() as used, Clock() as fitting:
         wide = WideMembershipAutoencoder(10, random_state=0, n_jobs=2).fit(Y)
     with Clock() as applying:
         wide.residuals(new)
@@ -46,7 +45,7 @@ def measure(N, p):
         "parts": len(wide.parts_),
         "data MiB": Y.nbytes / 2**20,
         "fit: s": fitting.seconds,
-        "MiB above the data": peak_mib() - before,
+        "MiB above the data": used.mib,
         "5,000 new rows: s": applying.seconds,
     }
 

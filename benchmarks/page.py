@@ -23,7 +23,8 @@ TASKS = """
 *MNIST fitting*: the classifier on 60,000 labelled images, n = 20, L = 5, r_max = 0.5. *MNIST
 labelling*: 10,000 images with that classifier. On one thread, both sides use one; on two, the
 transcription's libraries use two threads and ours two workers. *Floor*: the multiply-adds that
-cannot be avoided, at the rate of a large matrix product in the same run.
+fitting cannot avoid once it knows how many inducing points it wants, and those that labelling does,
+at the rate of a large matrix product in the same run. Each side ran once.
 """
 
 
@@ -57,7 +58,7 @@ def remarks(runs):
             f"{100 * fit['literal accuracy']:.2f} %); fitting took {fit['MiB above the data']:.0f} "
             f"MiB above the data. Labelling finished {label['parts finished a row']:.1f} of "
             f"{fit['parts']} parts a row, {label['every part finished'] / label['dptransfer']:.1f} "
-            f"times as fast as finishing every part with the same code, and "
+            f"times as fast as the same code with every part finished, and "
             f"{label['labels that differ']} labels differed."
         )
 

@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
+
+threadpool_limits(1)  # the literal transcription has small matrices too
 
 settings.register_profile("dptransfer", deadline=None, max_examples=60)
 settings.load_profile("dptransfer")

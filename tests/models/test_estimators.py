@@ -17,6 +17,7 @@ from dptransfer import (
     MembershipMapping,
     WideMembershipAutoencoder,
 )
+from dptransfer.errors import DataError
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:300], Y[:300]
@@ -87,7 +88,7 @@ def test_float32_in_float32_out(kind):
     found = getattr(fitted(kind, rows), apply[kind])(rows)
     assert found.dtype == np.float32
     expected = getattr(fitted(kind, rows.astype(float)), apply[kind])(rows.astype(float))
-    np.testing.assert_allclose(np.mean(found), np.mean(expected), rtol=0.05)
+    np.testing.assert_allclose(found, expected, atol=0.02 * np.ptp(expected))
 
 
 @pytest.mark.parametrize("kind", apply)
@@ -102,6 +103,27 @@ def test_clones_and_pickles(kind):
     expected = getattr(model, apply[kind])(X)
     for twin in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, Y)):
         np.testing.assert_array_equal(getattr(twin, apply[kind])(X), expected)
+
+
+@pytest.mark.parametrize("kind", apply)
+@pytest.mark.parametrize(("factor", "dtype"), [(1e160, np.float64), (1e25, np.float32)])
+def test_values_whose_squares_overflow_are_refused(kind, factor, dtype):
+    with pytest.raises(DataError, match="rescale"):
+        fitted(kind, (X * factor).astype(dtype))
+    with pytest.raises(DataError, match="rescale"):
+        getattr(fitted(kind, X.astype(dtype)), apply[kind])((X * factor).astype(dtype))
+
+
+def test_outputs_whose_squares_overflow_are_refused():
+    with pytest.raises(DataError, match="rescale"):
+        MembershipMapping().fit(X.astype(np.float32), Y * 1e39)
+
+
+@pytest.mark.parametrize("kind", [DeepMembershipAutoencoder, WideMembershipAutoencoder])
+def test_output_may_be_named(kind):
+    model = fitted(kind, X)
+    assert model.get_feature_names_out()[0] == "x0"
+    assert model.set_output(transform="default").transform(X).shape == X.shape
 
 
 def test_in_a_pipeline():

@@ -127,3 +127,16 @@ def test_scales_beyond_single_precision_prune_nothing_wrongly(scale):
     np.testing.assert_array_equal(
         model.predict(rows), model.classes_[everything(model, rows).argmin(axis=1)]
     )
+
+
+def test_rows_unlike_the_first_of_a_batch_prune_nothing_wrongly():
+    """The margin goes by a row's length: a batch may hold rows of very different size."""
+    rng = np.random.default_rng(0)
+    far = 1e6 + X[:600]
+    model = MembershipClassifier(6, 2, partition_size=60, random_state=0)
+    model.fit(np.vstack([X[:600], far]), np.concatenate([Y[:600], Y[:600]]))
+    rows = np.vstack([X[600:900], X[600:900] + 1e6 + rng.standard_normal((300, 64))])
+    errors = everything(model, rows)
+    chosen = np.searchsorted(model.classes_, model.predict(rows))
+    lost = errors[np.arange(len(rows)), chosen] - errors.min(axis=1)
+    assert np.all(lost <= 1e-9 * np.sum(rows**2, axis=1))

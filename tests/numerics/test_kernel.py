@@ -27,5 +27,10 @@ def test_a_constant_dimension_carries_no_distance():
     assert kernel(x, np.array([[0.0, -100.0]]), w)[0, 0] == 1
 
 
+def test_a_range_of_rounding_counts_as_constant():
+    x = np.array([[0.1 + 0.2, 1e-12], [0.3, 2e-12]])
+    np.testing.assert_array_equal(weights(x) > 0, [False, True])
+
+
 def test_a_range_without_a_finite_inverse_square_counts_as_constant():
     np.testing.assert_array_equal(weights(np.array([[0.0], [1e-200]])), [0.0])

@@ -164,7 +164,8 @@ class Deep:
     """Algorithm 2 and its filtering, Definition (CDMMA filtering)."""
 
     def __init__(self, Y, n, M_max, L, *, inducing_points=None, random_state=0):
-        n = max(1, min(n, len(Y) - 1))
+        rank = np.linalg.matrix_rank(Y - Y.mean(axis=0), tol=1e-7 * np.abs(Y).max())
+        n = max(1, min(n, len(Y) - 1, rank))
         self.alone = Y[0] if np.all(Y[0] == Y) else None
         self.P, self.layers, x = [], [], Y
         if self.alone is not None:

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dptransfer.models.mapping import MembershipMapping
 from dptransfer.models.parameters import check_positive, components, inducing_limit
+from dptransfer.models.threads import one_blas_thread
 from dptransfer.models.validation import fit_rows, fresh_generator, new_rows
 from dptransfer.numerics.kmeans import Seeds, centroids
 from dptransfer.numerics.smoothing import Outputs
@@ -26,8 +27,11 @@ __all__ = ["DeepMembershipAutoencoder"]
 Array = npt.NDArray[np.floating]
 
 
-class DeepMembershipAutoencoder(TransformerMixin, BaseEstimator):
+class DeepMembershipAutoencoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """A conditionally deep membership-mapping autoencoder (Algorithm 2).
+
+    The mappings have mean zero and P y is not centred, as in the paper: a constant added to all
+    columns matters. Bring columns to a common range, [0, 1] say, first.
 
     Parameters
     ----------
@@ -46,7 +50,8 @@ class DeepMembershipAutoencoder(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     components_ : array of shape (n, p)
-        The rows of P; layer l uses the first n − l + 1 of them.
+        The rows of P; layer l uses the first n − l + 1 of them. Fewer than asked for where the
+        rows spread in fewer directions.
     layers_ : list of MembershipMapping
     steps_ : list of arrays
         α Pᵀ, from the features of a layer to the latent points of the next.
@@ -82,7 +87,8 @@ class DeepMembershipAutoencoder(TransformerMixin, BaseEstimator):
         rows = fit_rows(self, X)
         check_positive("n_layers", self.n_layers, integer=True)
         n = components(self.n_components, rows.shape[1])
-        return self.learn(rows, n, fresh_generator(self.random_state))
+        with one_blas_thread():
+            return self.learn(rows, n, fresh_generator(self.random_state))
 
     def learn(self, Y: Array, n: int, rng: np.random.Generator) -> DeepMembershipAutoencoder:
         """Algorithm 2 on an array that is known to be good."""
@@ -90,6 +96,7 @@ class DeepMembershipAutoencoder(TransformerMixin, BaseEstimator):
         alone = bool(np.all(Y[0] == Y))
         n = 1 if alone else min(n, N - 1)
         P = np.eye(1, p) if alone else principal_subspace(Y, n)
+        n = len(P)
         self.components_ = P.astype(Y.dtype, copy=False)
         self.layers_ = []
         self.steps_ = []
@@ -115,7 +122,11 @@ class DeepMembershipAutoencoder(TransformerMixin, BaseEstimator):
 
     def transform(self, X: npt.ArrayLike) -> Array:
         """D̂(x): for every row the output of the layer nearest to it, eq. (satguru_18)."""
-        X = self._check(X)
+        with one_blas_thread():
+            return self.reconstruct(self._check(X))
+
+    def reconstruct(self, X: Array) -> Array:
+        """D̂(x) of an array that is known to be good."""
         best = np.zeros_like(X)
         least = np.full(len(X), np.inf, dtype=X.dtype)
         for output in self._outputs(X):
@@ -126,11 +137,13 @@ class DeepMembershipAutoencoder(TransformerMixin, BaseEstimator):
 
     def layer_outputs(self, X: npt.ArrayLike) -> Array:
         """ŷ^l(x) of every layer, shape (L, N, p): the abstraction grows with l."""
-        return np.stack(list(self._outputs(self._check(X))))
+        with one_blas_thread():
+            return np.stack(list(self._outputs(self._check(X))))
 
     def residuals(self, X: npt.ArrayLike) -> Array:
         """min_l ‖x − ŷ^l(x)‖² for every row, eq. (satguru_19)."""
-        return self.least_error(self._check(X))
+        with one_blas_thread():
+            return self.least_error(self._check(X))
 
     def least_error(self, X: Array) -> Array:
         """The residuals of an array that is known to be good."""

@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dptransfer.models.nearest import Nearest, nearest_parts
-from dptransfer.models.validation import new_rows
+from dptransfer.models.validation import check_squares, new_rows
 from dptransfer.models.wide import WideMembershipAutoencoder, learn_parts
 
 __all__ = ["MembershipClassifier"]
@@ -19,6 +19,9 @@ Array = npt.NDArray[np.floating]
 
 class MembershipClassifier(ClassifierMixin, BaseEstimator):
     """A classifier of one wide autoencoder a class (Algorithm 4).
+
+    Bring columns to a common range, [0, 1] say, first: the autoencoders have mean zero and weigh
+    columns by their size, as in the paper.
 
     Parameters
     ----------
@@ -64,6 +67,7 @@ class MembershipClassifier(ClassifierMixin, BaseEstimator):
         """Learn one autoencoder a class from the labelled rows."""
         rows: Array
         rows, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_squares(rows)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         groups = [np.flatnonzero(labels == c) for c in range(len(self.classes_))]

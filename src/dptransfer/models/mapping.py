@@ -7,16 +7,19 @@ read off the data, without a gradient step (Section 3.1 of the paper, Algorithm 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, validate_data
 
 from dptransfer.errors import ParameterError
 from dptransfer.models.parameters import check_positive, inducing_limit
-from dptransfer.models.validation import fresh_generator, new_rows
+from dptransfer.models.threads import one_blas_thread
+from dptransfer.models.validation import check_squares, fresh_generator, new_rows
 from dptransfer.numerics.inducing import choose_inducing_points
 from dptransfer.numerics.kernel import kernel, weights
 from dptransfer.numerics.kmeans import Seeds
@@ -111,16 +114,22 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         rows, outputs = validate_data(
             self, X, Y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
         )
-        if self.dof <= 2:
+        check_positive("dof", self.dof)
+        if not self.dof > 2:
             raise ParameterError(f"dof must be above 2, but is {self.dof}")
         check_positive("min_smoothing", self.min_smoothing)
-        check_positive("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+        check_positive("max_iter", self.max_iter, integer=True)
         limit = inducing_limit(self.max_inducing, len(rows))
-        outputs = outputs.astype(rows.dtype, copy=False)
+        with np.errstate(over="ignore"):  # what overflows is refused
+            outputs = outputs.astype(rows.dtype, copy=False)
+        check_squares(rows)
+        check_squares(outputs)
         rng = fresh_generator(self.random_state)
         x = rows.astype(np.float64, copy=False)
         columns = outputs[:, None] if outputs.ndim == 1 else outputs
-        self.learn(x, Outputs.of(columns), limit, Seeds(x, rng).first)
+        with one_blas_thread():
+            self.learn(x, Outputs.of(columns), limit, Seeds(x, rng).first)
         if outputs.ndim == 1:
             self.coef_ = self.coef_[:, 0]
         return self
@@ -149,6 +158,14 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         sigma2 = outputs.variance / tau if 0 < tau < outputs.variance else 1.0
         VtY = V.astype(outputs.Y.dtype, copy=False).T @ outputs.Y
         found = precision(V, outputs, VtY, tau, sigma2, tol=self.tol, max_iter=self.max_iter)
+        if found.n_iter == self.max_iter and not found.converged:
+            warnings.warn(
+                f"β still changed by more than tol={self.tol:g} after max_iter={self.max_iter} "
+                "steps",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.n_features_in_ = x.shape[1]
         self.inducing_points_ = a.astype(VtY.dtype, copy=False)
         self.coef_ = coefficients(R, found.inverse, VtY, sigma2)
         self.weights_ = w.astype(VtY.dtype, copy=False)
@@ -163,6 +180,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         This is what the equations tend to as β grows without bound.
         """
+        self.n_features_in_ = x.shape[1]
         self.inducing_points_ = x[:1].copy()
         self.coef_ = y[:1].copy()
         self.weights_ = np.zeros(x.shape[1], dtype=x.dtype)
@@ -174,7 +192,8 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict(self, X: npt.ArrayLike) -> Array:
         """ŷ(x) = αᵀ G(x)ᵀ for every row, eq. (738124.770095)."""
         rows = new_rows(self, X)
-        outputs: Array = self.features(rows) @ self.coef_
+        with one_blas_thread():
+            outputs: Array = self.features(rows) @ self.coef_
         return outputs.astype(rows.dtype, copy=False)
 
     def features(self, x: Array) -> Array:

@@ -8,7 +8,7 @@ from another, and it costs one narrow matrix product a layer: with W an orthonor
 
 where P ŷ is what the next layer needs anyway. Every part is bounded so; then each row finishes the
 part with the least bound, and after it only those whose bound lies below the best error so far.
-The answer is that of finishing all.
+The answer is that of finishing all, but for errors that only rounding tells apart.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ SHARE_OF_COLUMNS = 8  # and at most one for so many columns
 WORTHWHILE = 128  # fewer rows than this are finished everywhere
 SAMPLE_ROWS = 64  # rows on which single precision is tried
 MARGIN = 10.0  # times what it did there
+TINY = float(np.finfo(np.float32).tiny)
 
 
 class Nearest(NamedTuple):
@@ -93,7 +94,7 @@ class Screen:
     def __init__(self, parts: Sequence[DeepMembershipAutoencoder], some: Array) -> None:
         n = min(DIRECTIONS, -(-some.shape[1] // SHARE_OF_COLUMNS), len(some) - 1)
         self._W = principal_subspace(some, n)
-        sample = some[:SAMPLE_ROWS]
+        sample = some[:: -(-len(some) // SAMPLE_ROWS)]
         self._bounds = [Bound(part, self._W, sample) for part in parts]
 
     def __call__(self, X: Array) -> Array:
@@ -110,7 +111,7 @@ class Bound:
     """A lower bound on the error of one part: its error within the directions W.
 
     Evaluated in single precision, and lowered by ten times the most that this was seen to matter
-    over a sample of rows.
+    over a sample of rows, in proportion to the length of a row.
     """
 
     def __init__(self, part: DeepMembershipAutoencoder, W: Array, sample: Array) -> None:
@@ -128,7 +129,8 @@ class Bound:
             ]
             sample = sample.astype(np.float32)
             single = self._errors(sample @ self._P.T, sample @ W.astype(np.float32).T)
-            self._margin = MARGIN * float(np.max(np.abs(np.sqrt(exact) - np.sqrt(single))))
+            apart = np.abs(np.sqrt(exact) - np.sqrt(single)) / np.maximum(_lengths(sample), TINY)
+            self._margin = MARGIN * float(np.max(apart))
 
     def __call__(self, X: Array, XW: Array) -> Array:
         """At most min_l ‖W y − W ŷ^l‖² for every row; XW is X Wᵀ."""
@@ -136,7 +138,7 @@ class Bound:
         size = max(MIN_BLOCK, KERNEL_SIZE // max(both.shape[0] for _, both, _ in self._layers))
         blocks = [slice(start, start + size) for start in range(0, len(X), size)]
         errors = np.concatenate([self._errors(latent[block], XW[block]) for block in blocks])
-        least: Array = np.maximum(np.sqrt(errors) - self._margin, 0.0) ** 2
+        least: Array = np.maximum(np.sqrt(errors) - self._margin * _lengths(X), 0.0) ** 2
         return least
 
     def _errors(self, latent: Array, XW: Array) -> Array:
@@ -150,7 +152,23 @@ class Bound:
         return least
 
 
+def _lengths(X: Array) -> Array:
+    lengths: Array = np.sqrt(np.einsum("ij,ij->i", X, X))
+    return lengths
+
+
 def _nearest_parts(
+    parts: Sequence[DeepMembershipAutoencoder],
+    groups: Labels,
+    screen: Screen | None,
+    X: Array,
+    contest: bool,
+) -> Nearest:
+    with one_blas_thread():  # here too: a worker may be a process of its own
+        return _finish_nearest(parts, groups, screen, X, contest)
+
+
+def _finish_nearest(
     parts: Sequence[DeepMembershipAutoencoder],
     groups: Labels,
     screen: Screen | None,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dptransfer.models.autoencoder import DeepMembershipAutoencoder
@@ -26,7 +26,7 @@ SAMPLE = 20_000  # rows that are clustered whole
 SAMPLE_OF_CLUSTER = 100  # rows for every cluster, where that is more
 
 
-class WideMembershipAutoencoder(TransformerMixin, BaseEstimator):
+class WideMembershipAutoencoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """A wide conditionally deep membership-mapping autoencoder (Algorithm 3).
 
     K-means splits the rows into ⌈N / partition_size⌉ subsets, each gets a
@@ -89,7 +89,7 @@ class WideMembershipAutoencoder(TransformerMixin, BaseEstimator):
         with one_blas_thread():
             for part in np.unique(nearest):
                 rows = nearest == part
-                outputs[rows] = self.parts_[part].transform(checked[rows])
+                outputs[rows] = self.parts_[part].reconstruct(checked[rows])
         return outputs
 
     def residuals(self, X: npt.ArrayLike) -> Array:
@@ -150,8 +150,9 @@ def _partition(X: Array, rows: Rows, size: int, rng: np.random.Generator) -> lis
     Y = X[rows]
     sampled = max(SAMPLE, SAMPLE_OF_CLUSTER * wanted)
     some = Y[rng.choice(len(Y), sampled, replace=False)] if len(Y) > sampled else Y
-    clusters = lloyd(some, Seeds(some, rng).first(wanted))
-    labels = clusters.labels if some is Y else assign(Y, clusters.centres)
+    with one_blas_thread():
+        clusters = lloyd(some, Seeds(some, rng).first(wanted))
+        labels = clusters.labels if some is Y else assign(Y, clusters.centres)
     return [rows[labels == s] for s in np.unique(labels)]
 
 
@@ -160,4 +161,5 @@ def _learn_part(
 ) -> DeepMembershipAutoencoder:
     part = DeepMembershipAutoencoder(**template.get_params())
     part.n_features_in_ = X.shape[1]
-    return part.learn(X[rows], n, rng)
+    with one_blas_thread():  # here too: a worker may be a process of its own
+        return part.learn(X[rows], n, rng)

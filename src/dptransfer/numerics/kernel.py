@@ -14,20 +14,23 @@ __all__ = ["kernel", "weights"]
 
 Array = npt.NDArray[np.floating]
 
+ROUNDING = 16
+
 
 def weights(x: Array) -> Array:
     """Inverse squared range of every dimension, eq. (738496.4698).
 
     w_k = (max_i x_k^i − min_i x_k^i)⁻², and 0 where a dimension is constant: it carries no
-    distance. A range that has no finite inverse square counts as none.
+    distance. A range that is no more than rounding, or without a finite inverse square, is none.
 
     >>> weights(np.array([[0.0, 3.0], [2.0, 3.0]]))
     array([0.25, 0.  ])
     """
     spread = np.ptp(x, axis=0)
+    rounding = ROUNDING * np.finfo(np.float64).eps * np.abs(x).max(axis=0)
     with np.errstate(over="ignore", divide="ignore"):
         w = np.float64(spread) ** -2.0
-    return np.where(np.isfinite(w), w, 0.0)
+    return np.where(np.isfinite(w) & (spread > rounding), w, 0.0)
 
 
 def kernel(x: Array, a: Array, w: Array, sigma2: float = 1.0) -> Array:

@@ -8,7 +8,8 @@ With K_aa = RᵀR and V = K_xa R⁻¹ the equations of Section 3.1 lose their il
 where kernels are those of σ² = 1. With VᵀV = U Λ Uᵀ the mean squared error, which is what the
 disturbance precision β is iterated on, is a scalar function of c; an iteration costs M operations.
 
-NumPy's factorisations are used rather than SciPy's because they let other threads run meanwhile.
+NumPy's factorisations are used rather than SciPy's because they let other threads run meanwhile;
+the triangular solve, which NumPy lacks, is SciPy's.
 """
 
 from __future__ import annotations
@@ -99,6 +100,7 @@ class Precision(NamedTuple):
 
     beta: float
     n_iter: int
+    converged: bool
     inverse: Array
     """(VᵀV + c I)⁻¹ at the last β, (M, M)."""
 
@@ -136,9 +138,10 @@ def precision(
             missed = z[inside] / lambda_[inside] * (c / (lambda_[inside] + c)) ** 2
             error = outside + float(np.sum(missed))
         previous, beta = beta, 1.0 / max(error / Y.size, floor)
-        if abs(beta - previous) <= tol * beta:
+        converged = abs(beta - previous) <= tol * beta
+        if converged:
             break
-    return Precision(beta, n_iter, (U / (lambda_ + tau + 1.0 / (beta * sigma2))) @ U.T)
+    return Precision(beta, n_iter, converged, (U / (lambda_ + tau + 1.0 / (beta * sigma2))) @ U.T)
 
 
 def coefficients(R: Array, inverse: Array, VtY: Array, sigma2: float) -> Array:

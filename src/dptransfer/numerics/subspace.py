@@ -11,39 +11,47 @@ __all__ = ["principal_subspace"]
 
 Array = npt.NDArray[np.floating]
 
+ROUNDING = 64  # units in the last place
 LANCZOS_RATIO = 6  # below this many columns a component, a dense eigensolver is as quick
 
 
 def principal_subspace(Y: Array, n: int) -> Array:
     """The n leading eigenvectors of the sample covariance of Y, as rows (Algorithm 2, step 3).
 
-    The rows are orthonormal; each one's sign is fixed by its largest entry. Where rows are fewer
-    than columns the eigenvectors come from the N × N inner products, which are the smaller problem.
+    The rows are orthonormal; each one's sign is fixed by its largest entry. Directions in which Y
+    spreads by no more than rounding are left out. Where rows are fewer than columns the
+    eigenvectors come from the N × N inner products, which are the smaller problem.
 
     Parameters
     ----------
-    Y : array of shape (N, p)
+    Y : array of shape (N, p), not all rows equal
     n : int, at most min(N - 1, p)
 
     Returns
     -------
-    array of shape (n, p), float64
+    array of shape (n or less, p), float64
     """
     N, p = Y.shape
     centred = Y - Y.mean(axis=0, dtype=np.float64)
     if p // 2 >= N:
-        U = leading_eigenvectors(centred @ centred.T, n)
-        # orthogonal directions of the row space, also where an eigenvalue is zero
+        values, U = leading_eigenvectors(centred @ centred.T, n)
         P = np.linalg.qr(centred.T @ U)[0].T
     else:
-        P = leading_eigenvectors(centred.T @ centred, n).T
-    signs = np.sign(P[np.arange(n), np.abs(P).argmax(axis=1)])
-    return np.ascontiguousarray(P * np.where(signs == 0, 1.0, signs)[:, None])
+        values, V = leading_eigenvectors(centred.T @ centred, n)
+        P = V.T
+    # the eigenvalues are exact up to their largest, the data up to their own size and type
+    least = ROUNDING * np.finfo(np.float64).eps * values[0]
+    entry = ROUNDING * np.finfo(Y.dtype).eps
+    least = max(least, entry**2 * float(np.einsum("ij,ij->", Y, Y, dtype=np.float64)))
+    P = P[: max(1, np.count_nonzero(values > least))]
+    signs = np.sign(np.take_along_axis(P, np.abs(P).argmax(axis=1)[:, None], axis=1))
+    return np.ascontiguousarray(P * signs)
 
 
-def leading_eigenvectors(C: Array, n: int) -> Array:
-    """Eigenvectors of the n largest eigenvalues of a symmetric matrix, largest first."""
+def leading_eigenvectors(C: Array, n: int) -> tuple[Array, Array]:
+    """The n largest eigenvalues of a symmetric matrix, largest first, and their eigenvectors."""
     size = len(C)
+    values: Array
     vectors: Array
     if size > 100 and n * LANCZOS_RATIO < size:
         # the start is fixed, so that equal matrices have equal eigenvectors to the last bit
@@ -53,6 +61,8 @@ def leading_eigenvectors(C: Array, n: int) -> Array:
         except scipy.sparse.linalg.ArpackError:
             pass  # too many equal eigenvalues for Lanczos; the dense solver does not mind
         else:
-            return np.take(vectors, np.argsort(-values, kind="stable"), axis=1)
-    _, vectors = scipy.linalg.eigh(C, subset_by_index=[size - n, size - 1], check_finite=False)
-    return np.flip(vectors, axis=1)
+            order = np.argsort(-values, kind="stable")
+            return values[order], vectors[:, order]
+    leading = [size - n, size - 1]
+    values, vectors = scipy.linalg.eigh(C, subset_by_index=leading, check_finite=False)
+    return values[::-1], vectors[:, ::-1]
