@@ -7,8 +7,8 @@ two workers). Each number of threads is a process of its own, so that the librar
 Beside the times stands the floor: the multiply-adds that the algorithm cannot avoid once it knows
 how many inducing points it wants (one clustering pass, the kernel, its projection and Gram matrix,
 the outputs' products, the coefficients, the covariance), at the rate of a large matrix product
-measured in the same run. For labelling it is the multiply-adds of what we do: bounding every part, in
-single precision, and finishing those that must be.
+measured in the same run. For labelling it is the multiply-adds of what we do: bounding every part,
+in single precision, and finishing those that must be.
 """
 
 from __future__ import annotations

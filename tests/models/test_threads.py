@@ -50,12 +50,12 @@ LEARNING_AND_LABELLING = """
 from sklearn.datasets import load_digits
 from dptransfer import DeepMembershipAutoencoder, MembershipClassifier, MembershipMapping
 seen = []
-for kind, names in ((DeepMembershipAutoencoder, ("learn", "least_error")), (MembershipMapping, ("learn",))):
-    for name in names:
-        def spy(self, *arguments, method=getattr(kind, name)):
-            seen.append(blas_threads())
-            return method(self, *arguments)
-        setattr(kind, name, spy)
+Deep = DeepMembershipAutoencoder
+for kind, name in ((Deep, "learn"), (Deep, "least_error"), (MembershipMapping, "learn")):
+    def spy(self, *arguments, method=getattr(kind, name)):
+        seen.append(blas_threads())
+        return method(self, *arguments)
+    setattr(kind, name, spy)
 X, y = load_digits(return_X_y=True)
 for n_jobs in (None, 2):
     MembershipClassifier(5, 2, n_jobs=n_jobs, random_state=0).fit(X[:500], y[:500]).predict(X)
