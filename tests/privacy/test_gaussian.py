@@ -4,6 +4,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from reference import noise as literal
@@ -30,6 +31,17 @@ def test_sigma_is_the_least_that_is_private(epsilon, delta):
     assert exact <= Decimal(delta)
     assert exact >= Decimal(delta) * (1 - Decimal("2e-8"))
     assert gaussian_delta(epsilon, 2.5, sigma) == pytest.approx(float(exact), rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 3.0, 30.0, 1000.0])
+@pytest.mark.parametrize("delta", [1e-25, 1e-9, 0.999])
+def test_double_precision_is_enough_at_the_ends_of_the_range(epsilon, delta):
+    with mpmath.workdps(120):
+        ratio = 1 / mpmath.mpf(gaussian_sigma(epsilon, delta))
+        near, far = (epsilon / ratio + side * ratio / 2 for side in (-1, 1))
+        tail = [mpmath.erfc(x / mpmath.sqrt(2)) / 2 for x in (near, far)]
+        exact = tail[0] - mpmath.exp(epsilon) * tail[1]
+        assert mpmath.mpf(delta) * (1 - mpmath.mpf("2e-8")) <= exact <= delta
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
@@ -213,6 +225,24 @@ def test_more_values_than_the_proof_pays_for_are_refused():
     assert noise.max_values < 1000
     with pytest.raises(ParameterError, match="at most"):
         noise.perturb(np.zeros(1000))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(100.0, 1e-5), (1.0, 1e-28)])
+def test_where_nothing_is_proven_nothing_is_released(epsilon, delta):
+    noise = GaussianNoise(epsilon, delta, 1.0)
+    assert noise.max_values == 0
+    with pytest.raises(ParameterError, match=rf"epsilon {epsilon:g} .*at most 0 values"):
+        noise.perturb([0.0])
+
+
+def test_whole_numbers_beyond_those_that_floats_hold_are_all_one():
+    """A float would round them, and two of them would come further apart than they are."""
+    noise = GaussianNoise(1.0, 1e-5, 2.0**30, insecure_seed=0)
+    assert noise.grid(1) * 2**51 > 2**53
+    limit = noise.perturb(np.array([2**53]))
+    for beyond in (2**53 + 1, 2**57 + 63, 2**63 - 1):
+        assert np.array_equal(noise.perturb(np.array([beyond])), limit)
+        assert np.array_equal(noise.perturb(np.array([beyond], dtype=np.uint64)), limit)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])

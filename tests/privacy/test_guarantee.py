@@ -204,6 +204,24 @@ def test_the_statement_names_everything():
     assert "0.5 to 2" in element(distance=(0.5, 2.0)).statement()
 
 
+def test_no_digit_promises_more_than_is_known():
+    """What is rounded is rounded to the weaker side."""
+    said = element(0.12345601, 0.0078246931, 1.2345678).statement()
+    assert "(0.123457, 0.0078247)" in said
+    assert "by at most 1.23456 " in said
+    for stronger in ("0.123456", "0.00782469", "1.23457"):
+        assert stronger not in said
+    assert "(1.23456 to 2)" in element(distance=(2.0, 1.2345678)).statement()
+
+
+@pytest.mark.parametrize("kept", [element(), element(delta=0.0), record()])
+def test_the_statement_names_what_it_rests_on(kept):
+    said = kept.statement()
+    assert "random bits behind the noise cannot be told from chance" in said
+    assert "other releases of the same data add up" in said
+    assert "however they compute" not in said  # the keystream is random to bounded computers only
+
+
 def test_a_large_epsilon_is_not_praised():
     said = element().per_record(784).statement()
     assert "no protection" in said

@@ -145,6 +145,48 @@ def test_units_are_counted_apart_and_never_left_out(book):
         book.spend("clinic")
 
 
+def test_the_units_that_a_release_must_state(book):
+    assert book.units("clinic") == ()
+    book.set_budget("clinic", element().per_record(4))
+    assert book.units("clinic") == ("record",)
+    book.set_budget("clinic", element())
+    assert book.units(" clinic") == ("element", "record")
+
+
+def test_to_check_is_not_to_spend(book):
+    book.set_budget("clinic", element(0.25, 1e-4))
+    before = book.path.read_bytes()
+    for _ in range(5):
+        book.check("clinic", element())
+    assert book.path.read_bytes() == before
+    assert book.entries("clinic") == []
+    assert book.spend("clinic", element()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "guarantees", "error"),
+    [
+        ("clinic", [element(0.2)], BudgetExceeded),
+        ("clinic", [element(0.1, 1e-4)], BudgetExceeded),
+        ("clinic", [element(distance=2.0)], ParameterError),
+        ("clinic", [record()], LedgerError),
+        ("clinic", [element(), element()], ParameterError),
+        ("clinic", [], ParameterError),
+        ("unknown", [element()], LedgerError),
+        ("", [element()], ParameterError),
+    ],
+)
+def test_a_check_refuses_what_spend_refuses_in_the_same_words(book, name, guarantees, error):
+    book.set_budget("clinic", element(0.15, 1e-5))
+    said = []
+    for attempt in (book.check, book.spend):
+        with pytest.raises(error) as refused:
+            attempt(name, *guarantees)
+        assert type(refused.value) is error
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+
+
 def test_neighbours_must_agree(book):
     book.set_budget("clinic", element(1.0, 1e-3))
     with pytest.raises(ParameterError, match="distance"):
@@ -278,6 +320,7 @@ def test_a_folder_that_may_not_be_written(book):
         book = Ledger(path)
         print(len(book.history("clinic")))
         for attempt in (lambda: book.spend("clinic", element(0.1, 1e-5)),
+                        lambda: book.check("clinic", element(0.1, 1e-5)),
                         lambda: Ledger.create(path + ".new")):
             try:
                 attempt()
@@ -302,7 +345,8 @@ def test_a_folder_that_may_not_be_written(book):
     lines = said.splitlines()
     assert lines[0] == "1", wrong
     assert "may not be written; nothing was entered" in lines[1]
-    assert "cannot make a ledger" in lines[2]
+    assert lines[2] == lines[1]
+    assert "cannot make a ledger" in lines[3]
 
 
 def test_a_full_disk(book):

@@ -55,6 +55,11 @@ def audit(
 
     Runs the noise on neighbouring inputs of its own making and reports lower bounds on epsilon.
     A bound above the claim shows that the claim is false. A bound below it proves nothing.
+
+    Examples:
+      dptransfer audit --epsilon 1 --delta 1e-5
+      dptransfer audit --epsilon 0.1 --delta 1e-5 --noise laplace --json
+      dptransfer audit --epsilon 1 --delta 1e-5 --mechanism mine:perturb
     """
     from dptransfer.privacy.audit import audit as look_for_violation  # noqa: PLC0415
 

@@ -77,12 +77,15 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def writing(book: sqlite3.Connection) -> Iterator[None]:
-    """One transaction that nobody else writes beside: what is read in it still holds at its end."""
+def writing(book: sqlite3.Connection, *, keep: bool = True) -> Iterator[None]:
+    """One transaction that nobody else writes beside: what is read in it still holds at its end.
+
+    Without `keep`, everything is tried and then undone.
+    """
     book.execute("BEGIN IMMEDIATE")
     try:
         yield
-        book.execute("COMMIT")
+        book.execute("COMMIT" if keep else "ROLLBACK")
     except BaseException:
         if book.in_transaction:
             book.execute("ROLLBACK")

@@ -114,6 +114,7 @@ class GaussianNoise:
     -----------------
     - If `X` moves by at most `distance` between neighbours, `perturb` is (ε, δ)-differentially
       private for as many values as it accepts, rounding of values and of the sampler included.
+      It accepts `max_values`: many millions at usual (ε, δ), none where δ·e^{−ε} is below 1e-26.
     - For ε ≤ 10 its standard deviation is at most 0.1 % above the analytic Gaussian mechanism's;
       that is the price of the line above.
     - Not promised: that the time taken is independent of the values or of the noise.
@@ -165,7 +166,10 @@ class GaussianNoise:
 
     @property
     def max_values(self) -> int:
-        """How many values one call accepts: as many as the share kept back pays for."""
+        """How many values one call accepts: as many as the share kept back pays for.
+
+        About ε·2²⁹; fewer, down to none, where δ·e^{−ε} is very small.
+        """
         by_epsilon = self.epsilon * SLACK / (2 * ERROR)
         by_delta = self.delta * SLACK / 2 / TAIL * math.exp(-self.epsilon) / 2
         return int(min(by_epsilon, by_delta, 2.0**40))
@@ -202,7 +206,7 @@ class GaussianNoise:
         ----------
         X : array of any shape
             What is to be released. Values beyond ±2⁵¹ steps of the grid (many million standard
-            deviations) are brought to that limit.
+            deviations), and whole numbers beyond ±2⁵³, are brought to that limit.
         progress : callable, optional
             Called after each block with the number of values done and the number of values.
 
@@ -214,8 +218,9 @@ class GaussianNoise:
         array = as_numbers(X)
         if array.size > self.max_values:
             raise ParameterError(
-                f"at this epsilon and delta one call releases at most {self.max_values} values, "
-                f"not {array.size}; release fewer values or raise epsilon"
+                f"at epsilon {self.epsilon:g} and delta {self.delta:g} one call releases at most "
+                f"{self.max_values} values, not {array.size}; release fewer values, or take an "
+                "epsilon between 0.01 and 20 and a delta that is not so small"
             )
         values = array.reshape(-1)
         if not np.all(np.isfinite(values)):
@@ -226,6 +231,8 @@ class GaussianNoise:
         law = _law(self.sigma / step)
         keystream = Keystream(self.insecure_seed)
         widest = step * LIMIT / 2
+        if values.dtype.kind in "iu":  # beyond 2^53 becoming a float would round them
+            widest = min(widest, 2.0**53)
         released = np.empty(values.shape)
         for block in row_blocks(values.size, 1):
             sums = to_steps(np.clip(values[block].astype(np.float64), -widest, widest), step)

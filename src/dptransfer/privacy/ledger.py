@@ -60,7 +60,10 @@ class Balance:
 
     @property
     def epsilon_left(self) -> float:
-        """A further release with δ = 0 and at most this ε is sure to fit."""
+        """A further release with δ = 0 and this ε just about fits.
+
+        Sums are rounded up, by up to 1e-4 a release, so that a little less is sure to.
+        """
         return max(0.0, self.budget.epsilon - self.epsilon_spent)
 
 
@@ -165,13 +168,24 @@ class Ledger:
         BudgetExceeded
             A budget would be passed. Nothing was entered.
         LedgerError
-            No budget is declared, or a unit that has one is not stated. Nothing was entered.
+            No budget is declared, a unit that has one is not stated, or the file cannot be
+            written. Nothing was entered.
         """
+        return self._spend(name, guarantees, keep=True)
+
+    def check(self, name: str, *guarantees: Guarantee) -> None:
+        """Raise what `spend` would raise, and enter nothing: for work that is better not begun.
+
+        No promise for later: another process may spend what is left before this one does.
+        """
+        self._spend(name, guarantees, keep=False)
+
+    def _spend(self, name: str, guarantees: Sequence[Guarantee], *, keep: bool) -> int:
         name = _checked_name(name)
         stated = {guarantee.unit: guarantee for guarantee in guarantees}
         if not guarantees or len(stated) < len(guarantees):
             raise ParameterError("a release states its guarantee once for each unit")
-        with file.opened(self.path) as book, file.writing(book):
+        with file.opened(self.path) as book, file.writing(book, keep=keep):
             rows = self._rows(book, name)
             budgets = _budgets(rows)
             if not budgets:
@@ -208,6 +222,10 @@ class Ledger:
         """Releases and budgets as they were entered, oldest first."""
         with file.opened(self.path) as book:
             return self._rows(book, _checked_name(name))
+
+    def units(self, name: str) -> tuple[Unit, ...]:
+        """The units that have a budget, which every release must state; none for a new name."""
+        return tuple(_budgets(self.history(name)))
 
     def remaining(self, name: str) -> dict[Unit, Balance]:
         """Where a data set stands, for each unit that has a budget."""

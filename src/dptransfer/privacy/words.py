@@ -10,12 +10,14 @@ Two such consequences carry the meaning:
 
 The tempting third, "the odds change by at most e^ε except with probability δ", is true of ε with
 δ = 0 and for the worst-case mechanism that dominates all others, but not of every output of every
-(ε, δ)-private mechanism; it is said here only in the form that is true.
+(ε, δ)-private mechanism; it is said here only in the form that is true. Numbers are rounded to
+the weaker side, so that no digit promises more than was proven.
 """
 
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,9 +41,9 @@ def _neighbours(guarantee: Guarantee) -> tuple[str, str]:
     """What is protected, and between which two inputs."""
     if isinstance(guarantee.distance, tuple):
         by = "at most the distance declared for its column"
-        by += f" ({min(guarantee.distance):g} to {max(guarantee.distance):g})"
+        by += f" ({_down(min(guarantee.distance))} to {_down(max(guarantee.distance))})"
     else:
-        by = f"at most {guarantee.distance:g}" if guarantee.distance is not None else ""
+        by = f"at most {_down(guarantee.distance)}" if guarantee.distance is not None else ""
     return {
         "d-adjacency": (
             "one element, that is one cell of one row (one pixel of one image, one measurement "
@@ -70,25 +72,25 @@ def statement(guarantee: Guarantee) -> str:
     open_ends = "; ".join(guarantee.not_covered) or "nothing was declared"
     if math.isinf(guarantee.epsilon) or guarantee.delta >= 1:
         numbers = (
-            f"No finite epsilon holds at delta = {guarantee.delta:.6g}: nothing is promised at "
-            "this delta, and the release must be treated as if the values stood in it."
+            f"No finite epsilon can be promised at delta = {_up(guarantee.delta)}: nothing is "
+            "promised at this delta, and the release must be treated as if the values stood in it."
         )
     else:
-        epsilon, delta = guarantee.epsilon, guarantee.delta
-        guess = best_guess(epsilon, delta)
+        epsilon, delta = guarantee.epsilon, _up(guarantee.delta)
+        guess = best_guess(epsilon, guarantee.delta)
         numbers = (
-            f"The guarantee is ({epsilon:.6g}, {delta:.6g})-differential privacy: for {pair}, "
+            f"The guarantee is ({_up(epsilon)}, {delta})-differential privacy: for {pair}, "
             "every set of outcomes is bound by "
-            f"Pr[one] <= {_factor(epsilon)} * Pr[other] + {delta:.6g}, both ways round. "
-            "Whoever sees what was released, whatever else they know and however they compute, "
-            "and is told that one of two such data sets, equally likely beforehand, was the true "
+            f"Pr[one] <= {_factor(epsilon)} * Pr[other] + {delta}, both ways round. "
+            "Whoever sees what was released, whatever else they know, and is told that one of two "
+            "such data sets, equally likely beforehand, was the true "
             f"one, guesses which with a probability of at most {_rounded_up(guess)} "
             f"(0.5 is a coin{', and this is no protection against them' * (guess > LITTLE)})."
         )
-        if delta > 0:
+        if guarantee.delta > 0:
             numbers += (
                 f" Read epsilon as a bound on the odds: at worst it is as if, with probability "
-                f"{delta:.6g} (delta), the truth were told outright, and otherwise the odds "
+                f"{delta} (delta), the truth were told outright, and otherwise the odds "
                 f"between the two moved by a factor of at most {_factor(epsilon)}."
             )
         else:
@@ -96,10 +98,33 @@ def statement(guarantee: Guarantee) -> str:
                 " Whatever is seen, the odds between the two move by a factor of at most "
                 f"{_factor(epsilon)}."
             )
+        numbers += (
+            " This holds as far as the random bits behind the noise cannot be told from chance; "
+            "other releases of the same data add up with it."
+        )
     return (
         f"What is protected is {what}. {numbers} "
         f"Made by: {guarantee.mechanism}. Not covered: {open_ends}."
     )
+
+
+def _up(number: float) -> str:
+    """Six digits, rounded up.
+
+    >>> _up(0.1), _up(0.12345601), _up(1e-5)
+    ('0.1', '0.123457', '1e-05')
+    """
+    return _six_digits(number, ROUND_CEILING)
+
+
+def _down(number: float) -> str:
+    return _six_digits(number, ROUND_FLOOR)
+
+
+def _six_digits(number: float, rounding: str) -> str:
+    # From the shortest decimal that is this float: 0.1 was declared, not 0.1000000000000000055.
+    kept = Context(prec=6, rounding=rounding).create_decimal(repr(float(number)))
+    return f"{float(kept):.6g}"
 
 
 def _rounded_up(probability: float) -> str:
@@ -107,5 +132,5 @@ def _rounded_up(probability: float) -> str:
 
 
 def _factor(epsilon: float) -> str:
-    factor = f" = {math.exp(epsilon):.4g}" if epsilon < 100 else ""
-    return f"e^{epsilon:.6g}{factor}" if not factor else f"(e^{epsilon:.6g}{factor})"
+    power = f"e^{_up(epsilon)}"
+    return f"({power}, about {math.exp(epsilon):.4g})" if epsilon < 100 else power
