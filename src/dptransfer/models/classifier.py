@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dptransfer.models.autoencoder import DeepMembershipAutoencoder
 from dptransfer.models.nearest import Nearest, nearest_parts
 from dptransfer.models.validation import check_squares, new_rows
 from dptransfer.models.wide import WideMembershipAutoencoder, learn_parts
@@ -15,6 +18,7 @@ from dptransfer.models.wide import WideMembershipAutoencoder, learn_parts
 __all__ = ["MembershipClassifier"]
 
 Array = npt.NDArray[np.floating]
+Rows = npt.NDArray[np.intp]
 
 
 class MembershipClassifier(ClassifierMixin, BaseEstimator):
@@ -69,13 +73,28 @@ class MembershipClassifier(ClassifierMixin, BaseEstimator):
         rows, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_squares(rows)
         check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        groups = [np.flatnonzero(labels == c) for c in range(len(self.classes_))]
+        classes, labels = np.unique(y, return_inverse=True)
+        return self.learn(rows, [np.flatnonzero(labels == c) for c in range(len(classes))], classes)
+
+    def learn(
+        self,
+        X: Array,
+        groups: Sequence[Rows],
+        classes: npt.NDArray[np.generic],
+        each: Callable[[DeepMembershipAutoencoder, int], DeepMembershipAutoencoder] | None = None,
+    ) -> MembershipClassifier:
+        """Algorithm 4 on rows that are known to be good, those of every class given by number.
+
+        X may be an array on disk, and ``each`` sees every part; see
+        :func:`~dptransfer.models.wide.learn_parts`.
+        """
+        self.n_features_in_ = X.shape[1]
+        self.classes_ = classes
         wide = WideMembershipAutoencoder(**self.get_params())
         self.autoencoders_ = []
-        for parts in learn_parts(wide, rows, groups):
+        for parts in learn_parts(wide, X, groups, each):
             autoencoder = WideMembershipAutoencoder(**self.get_params())
-            autoencoder.n_features_in_ = rows.shape[1]
+            autoencoder.n_features_in_ = X.shape[1]
             autoencoder.parts_ = parts
             self.autoencoders_.append(autoencoder)
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -106,11 +106,16 @@ class WideMembershipAutoencoder(OneToOneFeatureMixin, TransformerMixin, BaseEsti
 
 
 def learn_parts(
-    estimator: WideMembershipAutoencoder, X: Array, groups: Sequence[Rows]
+    estimator: WideMembershipAutoencoder,
+    X: Array,
+    groups: Sequence[Rows],
+    each: Callable[[DeepMembershipAutoencoder, int], DeepMembershipAutoencoder] | None = None,
 ) -> list[list[DeepMembershipAutoencoder]]:
     """Algorithm 3 on every group of rows of X, with the parameters of ``estimator``.
 
-    All subsets of all groups are one list of work, so that workers stay busy to the end.
+    All subsets of all groups are one list of work, so that workers stay busy to the end. X may be
+    an array on disk: no more of it is read at a time than a subset, or a sample of a group.
+    ``each(part, n_parts)`` is called as a part is learned, and what it returns takes its place.
     """
     check_positive("n_layers", estimator.n_layers, integer=True)
     check_positive("partition_size", estimator.partition_size, integer=True)
@@ -128,14 +133,16 @@ def learn_parts(
             for rows, stream in zip(groups, streams, strict=True)
         )
         learn = delayed(_learn_part)
-        learned = iter(
-            run(
-                learn(template, X, rows, n, child)
-                for subset, stream in zip(subsets, streams, strict=True)
-                for rows, child in zip(subset, stream.spawn(len(subset)), strict=True)
-            )
+        learned = Parallel(n_jobs=estimator.n_jobs, prefer="threads", return_as="generator")(
+            learn(template, X, rows, n, child)
+            for subset, stream in zip(subsets, streams, strict=True)
+            for rows, child in zip(subset, stream.spawn(len(subset)), strict=True)
         )
-    return [[next(learned) for _ in subset] for subset in subsets]
+        if each is not None:
+            n_parts = sum(map(len, subsets))
+            learned = (each(part, n_parts) for part in learned)
+        parts = iter(list(learned))
+    return [[next(parts) for _ in subset] for subset in subsets]
 
 
 def _partition(X: Array, rows: Rows, size: int, rng: np.random.Generator) -> list[Rows]:
@@ -147,12 +154,16 @@ def _partition(X: Array, rows: Rows, size: int, rng: np.random.Generator) -> lis
     wanted = -(-len(rows) // size)
     if wanted == 1:
         return [rows]
-    Y = X[rows]
     sampled = max(SAMPLE, SAMPLE_OF_CLUSTER * wanted)
-    some = Y[rng.choice(len(Y), sampled, replace=False)] if len(Y) > sampled else Y
     with one_blas_thread():
-        clusters = lloyd(some, Seeds(some, rng).first(wanted))
-        labels = clusters.labels if some is Y else assign(Y, clusters.centres)
+        if len(rows) <= sampled:
+            Y = X[rows]
+            labels = lloyd(Y, Seeds(Y, rng).first(wanted)).labels
+        else:
+            some = X[np.sort(rng.choice(rows, sampled, replace=False))]
+            centres = lloyd(some, Seeds(some, rng).first(wanted)).centres
+            blocks = (rows[start : start + SAMPLE] for start in range(0, len(rows), SAMPLE))
+            labels = np.concatenate([assign(X[block], centres) for block in blocks])
     return [rows[labels == s] for s in np.unique(labels)]
 
 
