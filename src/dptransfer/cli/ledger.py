@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from dptransfer.cli.output import print_json, print_table
-from dptransfer.errors import DeclarationError, ParameterError
+from dptransfer.errors import DataError, DeclarationError, ParameterError
 
 if TYPE_CHECKING:
     from dptransfer.privacy.guarantee import Guarantee
@@ -16,17 +17,29 @@ if TYPE_CHECKING:
 
 __all__ = ["ledger"]
 
-ledger = typer.Typer(
-    help="The book of what was released of which data, against which budget.",
-    no_args_is_help=True,
-)
+HELP = r"""The book of what was released of which data, against which budget.
+
+Every release is entered before its file appears, and refused if it would pass the budget.
+
+Examples:
+  dptransfer ledger init releases.ledger
+  dptransfer ledger budget releases.ledger clinic-a --unit element \
+      --epsilon 1 --delta 1e-4 --bounds bounds.json
+  dptransfer ledger show releases.ledger
+"""
+
+ledger = typer.Typer(help=HELP, no_args_is_help=True)
 
 Book = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.")]
 
 
 @ledger.command()
 def init(path: Book) -> None:
-    """Make an empty ledger; an existing file is left alone."""
+    """Make an empty ledger; an existing file is left alone.
+
+    Example:
+      dptransfer ledger init releases.ledger
+    """
     from dptransfer.privacy.ledger import Ledger  # noqa: PLC0415 - `--help` starts without it
 
     Ledger.create(path)
@@ -45,6 +58,13 @@ def budget(
         str | None,
         typer.Option(help="By how much a cell may differ: a number, or one a column: 1,0.5,2."),
     ] = None,
+    bounds: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead of --distance: the JSON file of declared bounds. A cell may then differ "
+            "by the whole width of its column's bounds, or be another category (distance 1)."
+        ),
+    ] = None,
     adjacency: Annotated[
         str | None,
         typer.Option(
@@ -53,18 +73,32 @@ def budget(
         ),
     ] = None,
 ) -> None:
-    """Declare the most that may ever be released of a data set."""
+    r"""Declare the most that may ever be released of a data set.
+
+    It may be declared anew, but not under what is spent.
+    For an element it needs the distance that its releases will have.
+
+    Examples:
+      dptransfer ledger budget releases.ledger clinic-a --unit element \
+          --epsilon 1 --delta 1e-4 --bounds bounds.json
+      dptransfer ledger budget releases.ledger digits --unit element \
+          --epsilon 1 --delta 1e-4 --distance 1
+      dptransfer ledger budget releases.ledger clinic-a --unit record \
+          --epsilon 2 --delta 1e-5
+    """
     from dptransfer.privacy.guarantee import NOT_COVERED, Guarantee, Unit  # noqa: PLC0415
     from dptransfer.privacy.ledger import Ledger  # noqa: PLC0415
 
     if unit not in get_args(Unit):
         raise ParameterError(f"--unit must be element or record, not {unit!r}")
+    if distance is not None and bounds is not None:
+        raise ParameterError("--distance and --bounds both say by how much a cell may differ")
     neighbours: Any = adjacency or {"element": "d-adjacency", "record": "add-or-remove"}[unit]
     declared = Guarantee(
         unit,  # type: ignore[arg-type] # checked above
         epsilon,
         delta,
-        _distances(distance),
+        _distances(distance) if bounds is None else _widths(bounds),
         mechanism="budget",
         adjacency=neighbours,
         not_covered=NOT_COVERED.get(neighbours, ()),
@@ -83,6 +117,19 @@ def _distances(text: str | None) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
+def _widths(path: Path) -> tuple[float, ...]:
+    """By how much a cell of each column may differ: all the way between its declared bounds."""
+    from dptransfer.transfer.columns import Columns  # noqa: PLC0415
+
+    try:
+        declared = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise DeclarationError(f"{path} is not JSON; it must name each column's bounds") from error
+    return Columns.parse_bounds(declared, str(path)).distances
+
+
 @ledger.command()
 def show(
     path: Book,
@@ -91,7 +138,13 @@ def show(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For a program.")] = False,
 ) -> None:
-    """Show where every data set stands, or what was entered for one."""
+    """Show where every data set stands, or what was entered for one.
+
+    Examples:
+      dptransfer ledger show releases.ledger
+      dptransfer ledger show releases.ledger clinic-a
+      dptransfer ledger show releases.ledger --json
+    """
     from dptransfer.privacy.ledger import Ledger  # noqa: PLC0415
 
     book = Ledger(path)

@@ -1,0 +1,240 @@
+"""The adopter's side: a classifier from few labels, many rows without, and what owners published.
+
+Section 4.2 of the paper as one scikit-learn estimator. Its steps stand in files of their own:
+:mod:`~dptransfer.transfer.alignment`, :mod:`~dptransfer.transfer.self_training`,
+:mod:`~dptransfer.transfer.source2target`, :mod:`~dptransfer.transfer.decision`; what the source was
+worth is measured in :mod:`~dptransfer.transfer.trial`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dptransfer.errors import DataError, ParameterError
+from dptransfer.models.parameters import check_positive, inducing_limit
+from dptransfer.models.validation import check_squares, new_rows
+from dptransfer.transfer.calibration import probabilities
+from dptransfer.transfer.decision import Opinions, opinions
+from dptransfer.transfer.gain import TransferGain
+from dptransfer.transfer.labels import read_labels
+from dptransfer.transfer.learning import learn_domains, with_source_classes
+from dptransfer.transfer.release import Release
+from dptransfer.transfer.self_training import Settings
+from dptransfer.transfer.trial import Trial, run_trial
+
+__all__ = ["STRATEGIES", "TransferClassifier"]
+
+Array = npt.NDArray[np.floating]
+
+STRATEGIES = ("auto", "paper", "target-only")
+
+
+class TransferClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that learns from few labels of its own and from owners' releases.
+
+    Parameters
+    ----------
+    source : None, Release or list of Release
+        What owners published. None learns from the target alone.
+    strategy : {"auto", "paper", "target-only"}
+        "paper" is Section 4.2 to the letter; "target-only" is the same without any source; "auto"
+        is the one or the other, as there is a source or not.
+    schedule : sequence of int, default=(5, 10, 15, 20)
+        The subspace dimensions n of the rounds of self-training.
+    n_layers, max_inducing
+        Of these rounds' autoencoders, as for :class:`~dptransfer.models.MembershipClassifier`.
+    n_jobs : int or None
+        Workers; every number gives the same result.
+    random_state : int, RandomState or None
+        Draws seeds of clusters and the folds of the trial. The noise in a release is the owner's.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+        All classes that the labelled rows or a source know.
+    transduction_ : array of shape (N,)
+        A label for every row given to fit: its own, or the predicted one.
+    transfer_gain_ : TransferGain or None
+        What the source was worth on labelled rows held out; None without a source. It is measured
+        when it is first asked for, which takes as long as some ten fits on part of the rows.
+    calibration_ : str
+        How the temperature of `predict_proba` was found.
+    notes_ : list of str
+        What should be known: classes without labels, classes that no source knows, columns that
+        were aligned.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from dptransfer import Release
+    >>> X, y = load_digits(return_X_y=True)
+    >>> owner = Release.from_samples(X[:1000], y[:1000], epsilon=1.0, delta=1e-5, bounds=(0, 16),
+    ...                              classes=range(10), random_state=0)
+    >>> few = np.where(np.arange(797) < 100, y[1000:], -1)
+    >>> adopter = TransferClassifier(owner, random_state=0).fit(X[1000:], few)
+    >>> bool((adopter.transduction_ == y[1000:]).mean() > 0.8)
+    True
+    """
+
+    classes_: npt.NDArray[Any]
+    notes_: list[str]
+
+    def __init__(
+        self,
+        source: Release | Sequence[Release] | None = None,
+        *,
+        strategy: str = "auto",
+        schedule: Sequence[int] = (5, 10, 15, 20),
+        n_layers: int = 5,
+        max_inducing: float = 0.5,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.source = source
+        self.strategy = strategy
+        self.schedule = schedule
+        self.n_layers = n_layers
+        self.max_inducing = max_inducing
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: npt.ArrayLike, y: Any) -> TransferClassifier:
+        """Learn from all rows of X; y is −1, None, NaN or "" where a row has no label."""
+        settings = self._settings()
+        if y is None:
+            raise ValueError(
+                "requires y to be passed, but the target y is None: give a label for every row, "
+                "-1 or None where it is not known"
+            )
+        rows: Array = validate_data(self, X, dtype=[np.float64, np.float32])
+        check_squares(rows)
+        releases = self._releases()
+        labels = read_labels(y, len(rows))
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        known, self.notes_ = with_source_classes(labels, releases)
+        self._check_order(releases)
+        self.classes_ = known.classes
+        self._known, self._rows, self._used = known, rows, releases
+        self._domains, notes = learn_domains(rows, known, releases, settings, self._seed)
+        self.notes_ += notes
+        self._trial: Trial | None = None
+        self._transduction: npt.NDArray[Any] | None = None
+        return self
+
+    # Labelling -----------------------------------------------------------------------------------
+
+    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
+        """The class of the least of all errors, eq. (predicted_target_label_multitask)."""
+        return self._labels(self.opinions(X))
+
+    def decision_function(self, X: npt.ArrayLike) -> Array:
+        """Minus the least error of every class; for two, the second's less the first's."""
+        decision = -self.opinions(X).least
+        return decision[:, 1] - decision[:, 0] if len(self.classes_) == 2 else decision
+
+    def predict_proba(self, X: npt.ArrayLike) -> Array:
+        """Probabilities, calibrated on the labelled rows (see :attr:`calibration_`)."""
+        return probabilities(self.opinions(X).least, self._tried().temperature)
+
+    def contributions(self, X: npt.ArrayLike) -> npt.NDArray[np.str_]:
+        """Which adviser decided every row: "target", "source2target" or "source".
+
+        With several sources, the name of the source follows after a colon.
+        """
+        return self.opinions(X).deciders()
+
+    def opinions(self, X: npt.ArrayLike) -> Opinions:
+        """The squared error of every row, class and adviser."""
+        check_is_fitted(self, "classes_")
+        rows = new_rows(self, X)
+        return opinions(self._domains, rows, len(self.classes_), self.n_jobs)
+
+    def _labels(self, said: Opinions) -> npt.NDArray[Any]:
+        labels: npt.NDArray[Any] = self.classes_[said.least.argmin(axis=1)]
+        return labels
+
+    # What is worked out when it is asked for -----------------------------------------------------
+
+    @property
+    def transduction_(self) -> npt.NDArray[Any]:
+        """A label for every row given to fit."""
+        check_is_fitted(self, "classes_")
+        if self._transduction is None:
+            numbers = self._known.numbers
+            self._transduction = self.classes_[np.maximum(numbers, 0)].copy()
+            unknown = np.flatnonzero(numbers < 0)
+            if len(unknown):
+                self._transduction[unknown] = self.predict(self._rows[unknown])
+        return self._transduction
+
+    @property
+    def transfer_gain_(self) -> TransferGain | None:
+        """What the source was worth."""
+        return self._tried().gain
+
+    @property
+    def calibration_(self) -> str:
+        """How the temperature of `predict_proba` was found."""
+        return self._tried().calibration
+
+    def _tried(self) -> Trial:
+        check_is_fitted(self, "classes_")
+        if self._trial is None:
+            self._trial = run_trial(
+                self._rows, self._known, self._used, self._domains, self._settings(), self._seed
+            )
+        return self._trial
+
+    # What was asked for --------------------------------------------------------------------------
+
+    def _settings(self) -> Settings:
+        schedule = tuple(self.schedule)
+        if not schedule:
+            raise ParameterError("schedule must name at least one subspace dimension")
+        for n in schedule:
+            check_positive("every n of schedule", n, integer=True)
+        if list(schedule) != sorted(schedule):
+            raise ParameterError(f"schedule must not fall, but is {schedule}")
+        check_positive("n_layers", self.n_layers, integer=True)
+        inducing_limit(self.max_inducing, 1)
+        return Settings(schedule, self.n_layers, self.max_inducing, self.n_jobs)
+
+    def _releases(self) -> list[Release]:
+        """The releases that the strategy uses."""
+        if self.strategy not in STRATEGIES:
+            raise ParameterError(
+                f"strategy must be one of {', '.join(STRATEGIES)}, not {self.strategy!r}"
+            )
+        given = self.source if self.source is not None else []
+        releases = [given] if isinstance(given, Release) else list(given)
+        for release in releases:
+            if not isinstance(release, Release):
+                raise ParameterError(
+                    "source must be a Release or a list of them, as Release.load(path) gives; not "
+                    f"{type(release).__name__}"
+                )
+        if self.strategy == "target-only":
+            return []
+        if self.strategy == "paper" and not releases:
+            warnings.warn(
+                "strategy='paper' without a source learns from the target alone", stacklevel=3
+            )
+        return releases
+
+    def _check_order(self, releases: Sequence[Release]) -> None:
+        names = getattr(self, "feature_names_in_", None)
+        for release in releases:
+            theirs = release.columns.names
+            if names is not None and sorted(names) == sorted(theirs) and list(names) != theirs:
+                raise DataError(
+                    f"X has the columns of the release {release.name!r} in another order; take "
+                    "X[release.columns.names]"
+                )

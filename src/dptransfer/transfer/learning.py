@@ -1,0 +1,155 @@
+"""From the target's rows and the owners' releases to everybody who has a say in a label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dptransfer.errors import DataError
+from dptransfer.transfer.alignment import Alignment, align, as_given
+from dptransfer.transfer.columns import as_text
+from dptransfer.transfer.decision import Domain
+from dptransfer.transfer.labels import Labels, same_classes
+from dptransfer.transfer.progress import report
+from dptransfer.transfer.release import Release
+from dptransfer.transfer.self_training import Settings, self_train
+from dptransfer.transfer.source2target import Source, learn_source2target
+
+__all__ = ["Known", "learn_domains", "with_source_classes"]
+
+Array = npt.NDArray[np.floating]
+Numbers = npt.NDArray[np.intp]
+
+
+class Known(NamedTuple):
+    """What is known of the target's labels."""
+
+    classes: npt.NDArray[Any]
+    """All classes, those that only a source knows among them."""
+    numbers: Numbers
+    """The class number of every row, −1 where it has no label."""
+
+
+def with_source_classes(labels: Labels, releases: Sequence[Release]) -> tuple[Known, list[str]]:
+    """Bring the adopter's labels and the sources' classes together, and say where they differ."""
+    own = labels.classes
+    notes = []
+    extra: list[Any] = []
+    for release in releases:
+        here = same_classes(np.array(release.classes), own.tolist())
+        if not (here >= 0).any():
+            raise DataError(
+                f"the release {release.name!r} has the classes {_listed(release.classes)}, and "
+                f"your labels are {_listed(own.tolist())}: they have none in common"
+            )
+        unlabelled = [c for c, k in zip(release.classes, here.tolist(), strict=True) if k < 0]
+        if unlabelled:
+            notes.append(
+                f"no row of yours is labelled {_listed(unlabelled)}, which {release.name!r} knows: "
+                "only that release's own autoencoders speak for it"
+            )
+            extra += unlabelled
+        known = same_classes(own, release.classes)
+        strangers = [c for c, k in zip(own.tolist(), known.tolist(), strict=True) if k < 0]
+        if strangers:
+            notes.append(
+                f"{release.name!r} knows nothing of {_listed(strangers)}: your rows alone speak "
+                "for it"
+            )
+    if not extra:
+        return Known(own, labels.numbers), notes
+    texts = np.array([*own.tolist(), *(_like(own, c) for c in extra)])
+    classes = np.unique(texts)
+    place = np.searchsorted(classes, texts[: len(own)])
+    numbers = np.where(labels.numbers >= 0, place[np.maximum(labels.numbers, 0)], -1)
+    return Known(classes, numbers), notes
+
+
+def _like(own: npt.NDArray[Any], label: Any) -> Any:
+    """A source's label in the type of the adopter's labels."""
+    if own.dtype.kind == "U":
+        return as_text(label)
+    try:
+        return own.dtype.type(label)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"your labels are numbers, and a source knows the class {label!r}: give your labels as "
+            "texts"
+        ) from None
+
+
+def _listed(classes: Sequence[Any]) -> str:
+    shown = ", ".join(as_text(c) for c in classes[:8])
+    return shown + ", …" * (len(classes) > 8)
+
+
+def learn_domains(
+    X: Array,
+    known: Known,
+    releases: Sequence[Release],
+    settings: Settings,
+    seed: int,
+    ready: Sequence[Domain] = (),
+) -> tuple[list[Domain], list[str]]:
+    """One domain for each way in which rows are aligned, with the sources that share it.
+
+    ``ready`` may hold domains of the same rows and labels: a target classifier among them whose
+    alignment is the same is not learned again.
+    """
+    if not releases:
+        return [_domain(as_given(), X, known, [], settings, seed, ready)], []
+    notes = []
+    together: list[tuple[Alignment, list[Release]]] = []
+    for release in releases:
+        alignment = align(release, X)
+        if alignment.kind == "subspace":
+            notes.append(
+                f"{release.name!r} has {release.n_features} features and X has {X.shape[1]}: "
+                "they are aligned by their principal directions, which presumes that these "
+                "correspond"
+            )
+        for other, sharing in together:
+            if other.same_as(alignment):
+                sharing.append(release)
+                break
+        else:
+            together.append((alignment, [release]))
+    return [
+        _domain(alignment, X, known, sharing, settings, seed, ready)
+        for alignment, sharing in together
+    ], notes
+
+
+def _domain(
+    alignment: Alignment,
+    X: Array,
+    known: Known,
+    releases: Sequence[Release],
+    settings: Settings,
+    seed: int,
+    ready: Sequence[Domain],
+) -> Domain:
+    rows = alignment(X)
+    twin = next((domain for domain in ready if domain.alignment.same_as(alignment)), None)
+    if twin is None:
+        target, numbers = self_train(rows, known.numbers, settings, seed)
+    else:
+        target = twin.target
+        numbers = known.numbers.copy()
+        unknown = np.flatnonzero(numbers < 0)
+        if len(unknown):
+            numbers[unknown] = target.predict(rows[unknown])
+    sources = []
+    for number, release in enumerate(releases):
+        report("learning the source's language", number, len(releases))
+        source = Source(release.name, release.model, same_classes_of(release, known))
+        sources.append(learn_source2target(source, rows, numbers, seed))
+    return Domain(alignment, target, tuple(sources))
+
+
+def same_classes_of(release: Release, known: Known) -> Numbers:
+    """The adopter's number of each of a release's classes."""
+    return same_classes(np.array(release.classes), known.classes.tolist())

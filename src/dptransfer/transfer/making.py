@@ -1,0 +1,244 @@
+"""How a release is made of private rows: noise first, and nothing private after it.
+
+Rows come in blocks, are brought to features in [0, 1], perturbed (Algorithm 5) and only then kept,
+on disk where there are many. From the perturbed rows come the classifier (Algorithm 6) and the
+sums. The private rows themselves are never held longer than their block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+import dptransfer
+from dptransfer.errors import DataError, DeclarationError, ParameterError
+from dptransfer.models import DeepMembershipAutoencoder, MembershipClassifier
+from dptransfer.privacy import Guarantee, Ledger
+from dptransfer.privacy.table import as_table
+from dptransfer.transfer.cell_noise import CellNoise
+from dptransfer.transfer.columns import Columns, as_text
+from dptransfer.transfer.progress import report
+from dptransfer.transfer.release import Release
+from dptransfer.transfer.scratch import PerturbedRows, Scratch
+from dptransfer.transfer.summary import summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["ReleaseMaker", "check_classes", "class_numbers", "release_of_arrays"]
+
+Cells = npt.NDArray[Any]
+
+BLOCK_VALUES = 2**22
+IN_MEMORY = 2**28  # bytes of perturbed rows up to which the model stays in memory as well
+
+
+class ReleaseMaker:
+    """Takes private rows block by block, and makes a release of them.
+
+    Parameters
+    ----------
+    columns : Columns
+        What the columns are, as declared.
+    classes : sequence
+        The labels that there may be, as declared.
+    noise : CellNoise
+    name : str
+        Of the data set, as in the ledger.
+    keep_samples : bool
+        Whether the perturbed rows go into the release too.
+    clip : bool
+        Whether values outside the bounds are brought to them, instead of being refused.
+    **parameters
+        Of the classifier, see :class:`~dptransfer.models.MembershipClassifier`.
+
+    Formal guarantees
+    -----------------
+    - The release is a function of what ``noise`` gave out, of the labels and of what was declared;
+      so it is as private as ``noise.guarantee`` says, and labels are not protected.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        classes: Sequence[Any],
+        noise: CellNoise,
+        *,
+        name: str,
+        keep_samples: bool = False,
+        clip: bool = False,
+        **parameters: Any,
+    ) -> None:
+        if not (isinstance(name, str) and name.strip() and name.isprintable()):
+            raise ParameterError("the name of a release must be a text that can be printed")
+        self.columns, self.noise, self.name = columns, noise, name
+        self.classes = check_classes(classes)
+        self.keep_samples, self.clip = keep_samples, clip
+        self.classifier = MembershipClassifier(**parameters)
+        self._rows = PerturbedRows(columns.width)
+        self._row = 1
+
+    def costs(self, ledger: Ledger) -> list[Guarantee]:
+        """What the release costs in every unit that the ledger keeps a budget for."""
+        cell = self.noise.guarantee
+        if "record" in ledger.units(self.name):
+            return [cell, cell.per_record(len(self.columns))]
+        return [cell]
+
+    def add(self, block: Any, labels: Cells) -> None:
+        """Take a block of private rows: an array, or a mapping from columns to cells."""
+        numbers = class_numbers(labels, self.classes, self._row)
+        array = isinstance(block, np.ndarray)
+        encode = self.columns.encode_array if array else self.columns.encode
+        features = encode(block, self._row, clip=self.clip)
+        self._rows.append(self.noise.perturb(features), numbers)
+        self._row += len(numbers)
+
+    def finish(self) -> Release:
+        """Learn from what was perturbed."""
+        labels = self._rows.labels
+        sizes = np.bincount(labels, minlength=len(self.classes))
+        if not np.all(sizes):
+            missing = self.classes[int(sizes.argmin())]
+            raise DataError(
+                f"class {missing!r} is declared but has no rows; leave it out of the classes"
+            )
+        X = self._rows.array()
+        summary = summarise(X, labels, len(self.classes), self.noise.variance)
+        groups = [np.flatnonzero(labels == c) for c in range(len(self.classes))]
+        classes = np.array(self.classes)
+        self.classifier.learn(X, groups, classes, _watch(X.nbytes > IN_MEMORY))
+        cell = self.noise.guarantee
+        manifest = {
+            "software": f"dptransfer {dptransfer.__version__}",
+            "name": self.name,
+            "n_rows": len(X),
+            "classes": self.classes,
+            "class_sizes": sizes.tolist(),
+            "columns": self.columns.to_list(),
+            "features": self.columns.features,
+            "guarantee": cell.to_dict(),
+            "per_record": cell.per_record(len(self.columns)).to_dict(),
+            "noise": {
+                "mechanism": self.noise.mechanism,
+                "epsilon": self.noise.epsilon,
+                "delta": self.noise.delta,
+                "distances": list(self.noise.distances),
+                "grid": _short(self.noise.grid.tolist()),
+                "insecure_seed": self.noise.insecure_seed is not None,
+            },
+            "parameters": _plain(self.classifier.get_params()),
+        }
+        samples = (X, labels) if self.keep_samples else None
+        return Release(manifest, self.classifier, summary, samples)
+
+
+def release_of_arrays(
+    X: Any,
+    y: npt.ArrayLike,
+    epsilon: float,
+    delta: float,
+    distance: Any,
+    bounds: Any,
+    classes: Any,
+    ledger: Ledger | None,
+    *,
+    mechanism: str,
+    insecure_seed: int | None,
+    **options: Any,
+) -> Release:
+    """A release of rows that are in memory; see :meth:`Release.from_samples`."""
+    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    rows = as_table(X)
+    labels = np.asarray(y)
+    if labels.shape != (len(rows),):
+        raise DataError(f"y must hold a label for each of the {len(rows)} rows of X")
+    columns = bounds
+    if not isinstance(bounds, Columns):
+        columns = Columns.of_array(rows.shape[1], bounds, names)
+    if len(columns) != rows.shape[1]:
+        raise DeclarationError(f"{len(columns)} columns are declared, but X has {rows.shape[1]}")
+    noise = CellNoise(
+        columns, epsilon, delta, distance, mechanism=mechanism, insecure_seed=insecure_seed
+    )
+    maker = ReleaseMaker(columns, classes, noise, **options)
+    costs = [] if ledger is None else maker.costs(ledger)
+    if ledger is not None:
+        ledger.check(maker.name, *costs)
+    step = max(1, BLOCK_VALUES // rows.shape[1])
+    for start in range(0, len(rows), step):
+        report("perturbing", start, len(rows))
+        maker.add(rows[start : start + step], labels[start : start + step])
+    release = maker.finish()
+    if ledger is not None:
+        ledger.spend(maker.name, *costs)
+    return release
+
+
+def _watch(
+    large: bool,
+) -> Callable[[DeepMembershipAutoencoder, int], DeepMembershipAutoencoder]:
+    scratch = Scratch() if large else None
+    learned = 0
+
+    def each(part: DeepMembershipAutoencoder, n_parts: int) -> DeepMembershipAutoencoder:
+        nonlocal learned
+        learned += 1
+        report("learning", learned, n_parts)
+        if scratch is not None:
+            for layer in part.layers_:
+                layer.coef_ = scratch.keep(layer.coef_)
+        return part
+
+    return each
+
+
+def check_classes(classes: Any) -> list[Any]:
+    """The declared classes as plain values, each of them once."""
+    if classes is None or isinstance(classes, (str, bytes)):
+        raise DeclarationError(
+            "classes must be declared: a list of the labels that there may be. They are not read "
+            "off the data, because that a label occurs tells of the data"
+        )
+    plain = [c.item() if isinstance(c, np.generic) else c for c in classes]
+    plain = [int(c) if isinstance(c, float) and c.is_integer() else c for c in plain]
+    if not all(isinstance(c, (str, int)) and as_text(c) for c in plain):
+        raise DeclarationError("a class must be a text or a whole number")
+    if len({type(c) for c in plain}) > 1:
+        raise DeclarationError("the classes must be all texts, or all whole numbers")
+    if len(plain) < 2 or len({as_text(c) for c in plain}) < len(plain):
+        raise DeclarationError("at least two classes must be declared, each of them once")
+    return plain
+
+
+def class_numbers(
+    labels: Iterable[Any], classes: Sequence[Any], first_row: int = 1
+) -> npt.NDArray[np.intp]:
+    """The number of every label's class; 3, 3.0 and "3" are the same label."""
+    number = {as_text(c): k for k, c in enumerate(classes)}
+    values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    known = {value: number.get(as_text(value), -1) for value in set(values)}
+    found = np.array([known[value] for value in values], dtype=np.intp)
+    if len(found) and found.min() < 0:
+        row = first_row + int(found.argmin())
+        raise DataError(
+            f"row {row}: the label is missing or none of the declared classes "
+            f"({', '.join(as_text(c) for c in classes[:12])}{', …' * (len(classes) > 12)})"
+        )
+    return found
+
+
+def _short(values: list[float]) -> float | list[float]:
+    return values[0] if len(set(values)) == 1 else values
+
+
+def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+    """What tells how the model was made; how many workers made it, and the seed, do not."""
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in parameters.items()
+        if name not in {"n_jobs", "random_state"}
+    }

@@ -1,0 +1,184 @@
+"""A release: what an owner publishes, and all that an adopter ever sees of the owner's data.
+
+It holds the classifier that was learned from perturbed rows (Algorithm 6), sums of these rows, and
+a manifest that says of what, for what promise and how they were made. One file carries it; see
+:mod:`dptransfer.transfer.container` for what is checked when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dptransfer.errors import DataError
+from dptransfer.models import MembershipClassifier
+from dptransfer.privacy import Guarantee, Ledger
+from dptransfer.transfer.columns import Columns
+from dptransfer.transfer.summary import Summary
+
+__all__ = ["Release"]
+
+Array = npt.NDArray[np.floating]
+
+
+class Release:
+    """What an owner of private labelled rows publishes.
+
+    Made by :meth:`from_samples` or read by :meth:`load`.
+
+    Attributes
+    ----------
+    manifest : dict
+        Names, columns, classes, sizes, guarantee, mechanism, parameters; plain JSON values.
+    guarantee : Guarantee
+        What is promised, and for what.
+    per_record : Guarantee
+        What that amounts to for a whole row.
+    model : MembershipClassifier
+        The source classifier, learned from perturbed features in the order of `columns.features`.
+    summary : Summary
+        Class sizes, sums of the perturbed rows, their principal subspace V⁺, second moments.
+    samples : tuple of arrays or None
+        The perturbed rows and the class number of each, where the owner gave them out too.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> release = Release.from_samples(X, y, epsilon=1.0, delta=1e-5, bounds=(0, 16),
+    ...                                classes=range(10), name="digits")
+    >>> release.guarantee.unit, release.guarantee.epsilon, release.n_features
+    ('element', 1.0, 64)
+    """
+
+    KIND: ClassVar[str] = "release"
+
+    def __init__(
+        self,
+        manifest: dict[str, Any],
+        model: MembershipClassifier,
+        summary: Summary,
+        samples: tuple[Array, npt.NDArray[np.intp]] | None = None,
+    ) -> None:
+        self.manifest = manifest
+        self.model = model
+        self.summary = summary
+        self.samples = samples
+        self.columns = Columns.from_list(manifest["columns"])
+        self.guarantee = Guarantee.from_dict(manifest["guarantee"])
+        self.per_record = Guarantee.from_dict(manifest["per_record"])
+
+    @property
+    def name(self) -> str:
+        """The name of the data set."""
+        return str(self.manifest["name"])
+
+    @property
+    def classes(self) -> list[Any]:
+        """The labels, in the order in which everything else lists them."""
+        return list(self.manifest["classes"])
+
+    @property
+    def n_features(self) -> int:
+        """How many features the model sees."""
+        return self.columns.width
+
+    def encode(self, X: Any) -> Array:
+        """Rows in the units of the release: an array, or a mapping (a data frame) of columns.
+
+        What lies outside the owner's bounds stays outside [0, 1].
+        """
+        if isinstance(X, np.ndarray):
+            if not self.columns.numbers_only or X.shape[1] != len(self.columns):
+                raise DataError(
+                    f"the release has {len(self.columns)} columns, not all of them numbers or not "
+                    f"{X.shape[1]} of them; give a mapping from their names to cells"
+                )
+            low = np.array([column.low for column in self.columns], dtype=np.float64)
+            return np.asarray((X - low) / np.array(self.columns.distances))
+        return self.columns.encode(X, clip=True)
+
+    @classmethod
+    def from_samples(
+        cls,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        *,
+        epsilon: float,
+        delta: float,
+        bounds: Any,
+        classes: Sequence[Any],
+        distance: Any = None,
+        name: str = "unnamed",
+        ledger: Ledger | None = None,
+        mechanism: str = "optimal",
+        keep_samples: bool = False,
+        clip: bool = False,
+        n_components: int = 20,
+        n_layers: int = 5,
+        max_inducing: float = 0.5,
+        partition_size: int = 1000,
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+        insecure_seed: int | None = None,
+    ) -> Release:
+        """Perturb every cell of X (Algorithm 5) and learn from the result (Algorithm 6).
+
+        Parameters
+        ----------
+        X : array of shape (N, p), or a data frame of numbers
+            The private rows.
+        y : array of shape (N,)
+            Their labels, which are **not** protected.
+        epsilon, delta : float
+            What is promised for one cell of one row.
+        bounds : pair, or one pair a column, or Columns
+            Between which values each column can lie; never read off the data.
+        classes : sequence of str or int
+            The labels that there may be.
+        distance : float, sequence of float or None
+            By how much a cell may differ and still be protected; by default by all that its bounds
+            allow.
+        name : str
+            Of the data set; the ledger counts by it.
+        ledger : Ledger, optional
+            Where the release is entered before it is returned. If the budget does not allow it,
+            that is said before any noise is drawn.
+        mechanism : {"optimal", "laplace"}
+            The paper's noise, or Laplace noise that promises the same and leaves no cell untouched.
+        keep_samples : bool
+            Give the perturbed rows out too.
+        clip : bool
+            Bring values outside the bounds to them, instead of refusing them.
+        n_components, n_layers, max_inducing, partition_size, n_jobs, random_state
+            Of the classifier; the defaults are the paper's.
+        insecure_seed : int, optional
+            For tests and experiments only: noise that can be repeated, and so taken off. The
+            release says so.
+        """
+        from dptransfer.transfer.making import release_of_arrays  # noqa: PLC0415 - it imports us
+
+        return release_of_arrays(
+            X,
+            y,
+            epsilon,
+            delta,
+            distance,
+            bounds,
+            classes,
+            ledger,
+            mechanism=mechanism,
+            insecure_seed=insecure_seed,
+            name=name,
+            keep_samples=keep_samples,
+            clip=clip,
+            n_components=n_components,
+            n_layers=n_layers,
+            max_inducing=max_inducing,
+            partition_size=partition_size,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )

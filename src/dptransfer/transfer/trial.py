@@ -1,0 +1,119 @@
+"""The trial of the source: cross-validation with it, without it, and with pure noise.
+
+The same rows held out also calibrate the probabilities. At most 2,000 of the unlabelled rows take
+part, so that a trial takes a few fits' time whatever the table's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dptransfer.transfer.calibration import temperature
+from dptransfer.transfer.decision import Domain, opinions
+from dptransfer.transfer.gain import TransferGain, folds, measure_gain
+from dptransfer.transfer.learning import Known, learn_domains
+from dptransfer.transfer.noise_twin import noise_twin
+from dptransfer.transfer.progress import report
+from dptransfer.transfer.release import Release
+from dptransfer.transfer.self_training import Settings
+
+__all__ = ["Trial", "run_trial"]
+
+Array = npt.NDArray[np.floating]
+
+FOLDS = 5
+REPEATS = 2
+UNLABELLED = 2000
+
+
+class Trial(NamedTuple):
+    """What the rows held out say."""
+
+    gain: TransferGain | None
+    temperature: float
+    calibration: str
+
+
+def run_trial(
+    X: Array,
+    known: Known,
+    releases: Sequence[Release],
+    domains: Sequence[Domain],
+    settings: Settings,
+    seed: int,
+) -> Trial:
+    """Hold labelled rows out, learn from the others, and see who labels them rightly.
+
+    Parameters
+    ----------
+    X, known, releases, settings, seed
+        As for :func:`~dptransfer.transfer.learning.learn_domains`.
+    domains : sequence of Domain
+        What was learned from all labelled rows; asked where nothing can be held out.
+    """
+    rng = np.random.default_rng(seed)
+    labelled = np.flatnonzero(known.numbers >= 0)
+    unknown = np.flatnonzero(known.numbers < 0)
+    if len(unknown) > UNLABELLED:
+        unknown = np.sort(rng.choice(unknown, UNLABELLED, replace=False))
+    n_classes = len(known.classes)
+    held_out = [folds(known.numbers, FOLDS, rng) for _ in range(REPEATS)]
+    if not held_out[0]:
+        errors = opinions(domains, X[labelled], n_classes, settings.n_jobs).least
+        gain = TransferGain(0, 0, 0, len(unknown)) if releases else None
+        return Trial(
+            gain,
+            temperature(errors, known.numbers[labelled]),
+            "on the labelled rows themselves, which the model has seen: no class has two of them, "
+            "so probabilities are likely too sure",
+        )
+    twins = [noise_twin(release, settings.n_jobs, rng) for release in releases]
+    rows = np.sort(np.concatenate(held_out[0]))
+    place = np.zeros(len(X), dtype=np.intp)
+    place[rows] = np.arange(len(rows))
+    right = np.zeros((REPEATS, len(rows), 3), dtype=bool)
+    errors = np.empty((REPEATS, len(rows), n_classes))
+    done, work = 0, REPEATS * len(held_out[0])
+    for repeat, each in enumerate(held_out):
+        for fold in each:
+            report("weighing the source" if releases else "calibrating", done, work)
+            done += 1
+            taught = np.setdiff1d(np.concatenate([labelled, unknown]), fold)
+            part = Known(known.classes, known.numbers[taught])
+            ready: list[Domain] = []
+            for arm, sources in enumerate((list(releases), [], twins)):
+                if arm and not releases:
+                    break
+                learned = _learn(X[taught], part, sources, settings, seed, ready, releases)
+                ready += learned
+                said = opinions(learned, X[fold], n_classes, settings.n_jobs).least
+                right[repeat, place[fold], arm] = said.argmin(axis=1) == known.numbers[fold]
+                if arm == 0:
+                    errors[repeat, place[fold]] = said
+    return Trial(
+        measure_gain(right, len(held_out[0]), len(unknown)) if releases else None,
+        temperature(np.concatenate(errors), np.tile(known.numbers[rows], REPEATS)),
+        f"on {len(rows)} labelled rows, each with errors of a model that did not see its label",
+    )
+
+
+def _learn(
+    X: Array,
+    known: Known,
+    sources: list[Release],
+    settings: Settings,
+    seed: int,
+    ready: Sequence[Domain],
+    releases: Sequence[Release],
+) -> list[Domain]:
+    """The domains of one arm; without a source, in the owner's units if columns are the same."""
+    if sources or not releases:
+        return learn_domains(X, known, sources, settings, seed, ready)[0]
+    shared = [domain for domain in ready if domain.alignment.kind == "same columns"]
+    if shared:
+        return [shared[0]._replace(sources=())]
+    return learn_domains(X, known, [], settings, seed, ready)[0]
