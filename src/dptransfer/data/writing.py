@@ -1,0 +1,111 @@
+"""Tables into files, block after block; and files that appear whole or not at all.
+
+What is written goes into a temporary file in the same folder, and only when all is done and on the
+disk does that take the name wanted. Whoever looks sees the old file or the new one, never half.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import secrets
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from dptransfer.data.blocks import Cells, as_text
+from dptransfer.data.parquet_tables import pyarrow_for
+from dptransfer.errors import DataError, ParameterError
+
+__all__ = ["TableWriter", "open_writer", "whole_file", "writing_to"]
+
+
+@contextmanager
+def writing_to(path: Path | str) -> Iterator[None]:
+    """Say of a disk that is full, or a folder that is closed, that `path` cannot be written."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # nobody reads on: no fault, and the command line ends quietly
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def whole_file(path: str | Path, mode: Literal["w", "wb"] = "wb") -> Iterator[IO[Any]]:
+    """Open a file to write; it appears under its name when the block ends, and only then.
+
+    On any exception, an interrupt too, nothing is left behind and a file that was there before is
+    as it was. Text is UTF-8, its newlines as they are written.
+
+    Raises
+    ------
+    DataError
+        The file cannot be made or completed. What `write` itself raises within the block is an
+        OSError as ever; :func:`writing_to` makes a DataError of it.
+    """
+    target = Path(os.path.realpath(path))  # a link stays a link
+    if target.exists() and not target.is_file():
+        what = "a folder" if target.is_dir() else "no ordinary file"
+        raise DataError(f"{path} cannot be written: it is {what}")
+    part = target.with_name(f".dptransfer-{secrets.token_hex(8)}.part")
+    text = {"encoding": "utf-8", "newline": ""} if mode == "w" else {}
+    stream: IO[Any] | None = None
+    try:
+        with writing_to(path):
+            stream = part.open(mode.replace("w", "x"), **text)
+        yield stream
+        with writing_to(path):
+            stream.flush()
+            os.fsync(stream.fileno())
+            stream.close()
+            part.replace(target)
+    except BaseException:
+        with suppress(OSError):  # a full disk is full for what is still in the buffer too
+            if stream is not None:
+                stream.close()
+        with suppress(OSError):
+            part.unlink()
+        raise
+
+
+class TableWriter(ABC):
+    """What a table is written to, some rows at a time."""
+
+    def __init__(self, path: Path | str, columns: Sequence[str]) -> None:
+        self.path = path
+        self.columns = list(columns)
+
+    def write(self, cells: Mapping[str, Cells]) -> None:
+        """Append rows: an array for each column, all of one length; None or NaN is missing."""
+        if set(cells) != set(self.columns) or len({len(column) for column in cells.values()}) > 1:
+            raise ParameterError(f"{self.path}: a block needs all columns, and at one length")
+        with writing_to(self.path):
+            self._write([cells[name] for name in self.columns])
+
+    @abstractmethod
+    def _write(self, cells: list[Cells]) -> None: ...
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Write what comes last."""
+
+
+@contextmanager
+def open_writer(path: str | Path | None, columns: Sequence[str]) -> Iterator[TableWriter]:
+    r"""Write a table with the named columns: CSV, TSV or Parquet, by the ending of the name.
+
+    None or "-" is CSV on standard output. A file appears whole or not at all, see
+    :func:`whole_file`. In text files a missing cell is empty and whole numbers have no decimal
+    point. Cells stay as they are, those too that begin with =, +, - or @: a spreadsheet that opens
+    the file may take them for formulas. In Parquet the first block says what type each column has.
+
+    Raises
+    ------
+    DataError
+        An ending that is not known, or a file that cannot be written.
+    """
+    ...
