@@ -28,7 +28,7 @@ from dptransfer.transfer.labels import read_labels
 from dptransfer.transfer.learning import learn_domains, with_source_classes
 from dptransfer.transfer.release import Release
 from dptransfer.transfer.self_training import Settings
-from dptransfer.transfer.trial import Trial, run_trial
+from dptransfer.transfer.trial import HeldOut, Trial, run_trial
 
 __all__ = ["STRATEGIES", "TransferClassifier"]
 
@@ -65,6 +65,8 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     transfer_gain_ : TransferGain or None
         What the source was worth on labelled rows held out; None without a source. It is measured
         when it is first asked for, which takes as long as some ten fits on part of the rows.
+    held_out_ : HeldOut or None
+        What was said, in the same trial, of labelled rows by models that had not seen their labels.
     calibration_ : str
         How the temperature of `predict_proba` was found.
     notes_ : list of str
@@ -179,6 +181,11 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     def transfer_gain_(self) -> TransferGain | None:
         """What the source was worth."""
         return self._tried().gain
+
+    @property
+    def held_out_(self) -> HeldOut | None:
+        """What was said of labelled rows by models that had not seen their labels."""
+        return self._tried().held_out
 
     @property
     def calibration_(self) -> str:

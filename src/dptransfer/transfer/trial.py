@@ -21,13 +21,27 @@ from dptransfer.transfer.progress import report
 from dptransfer.transfer.release import Release
 from dptransfer.transfer.self_training import Settings
 
-__all__ = ["Trial", "run_trial"]
+__all__ = ["HeldOut", "Trial", "run_trial"]
 
 Array = npt.NDArray[np.floating]
+Numbers = npt.NDArray[np.intp]
 
 FOLDS = 5
 REPEATS = 2
 UNLABELLED = 2000
+
+
+class HeldOut(NamedTuple):
+    """What was said of labelled rows by models that had not seen their labels."""
+
+    rows: Numbers
+    """Which rows, by their place in the table."""
+    numbers: Numbers
+    """The class number that each of them truly has."""
+    errors: Array
+    """The least error of every class, shape (repeats, rows, classes)."""
+    deciders: npt.NDArray[np.str_]
+    """Which adviser decided, shape (repeats, rows)."""
 
 
 class Trial(NamedTuple):
@@ -36,6 +50,8 @@ class Trial(NamedTuple):
     gain: TransferGain | None
     temperature: float
     calibration: str
+    held_out: HeldOut | None = None
+    """None where nothing could be held out."""
 
 
 def run_trial(
@@ -77,6 +93,7 @@ def run_trial(
     place[rows] = np.arange(len(rows))
     right = np.zeros((REPEATS, len(rows), 3), dtype=bool)
     errors = np.empty((REPEATS, len(rows), n_classes))
+    deciders = np.empty((REPEATS, len(rows)), dtype=object)
     done, work = 0, REPEATS * len(held_out[0])
     for repeat, each in enumerate(held_out):
         for fold in each:
@@ -90,14 +107,17 @@ def run_trial(
                     break
                 learned = _learn(X[taught], part, sources, settings, seed, ready, releases)
                 ready += learned
-                said = opinions(learned, X[fold], n_classes, settings.n_jobs).least
-                right[repeat, place[fold], arm] = said.argmin(axis=1) == known.numbers[fold]
+                said = opinions(learned, X[fold], n_classes, settings.n_jobs)
+                least = said.least
+                right[repeat, place[fold], arm] = least.argmin(axis=1) == known.numbers[fold]
                 if arm == 0:
-                    errors[repeat, place[fold]] = said
+                    errors[repeat, place[fold]] = least
+                    deciders[repeat, place[fold]] = said.deciders()
     return Trial(
         measure_gain(right, len(held_out[0]), len(unknown)) if releases else None,
         temperature(np.concatenate(errors), np.tile(known.numbers[rows], REPEATS)),
         f"on {len(rows)} labelled rows, each with errors of a model that did not see its label",
+        HeldOut(rows, known.numbers[rows], errors, deciders.astype(np.str_)),
     )
 
 
