@@ -16,6 +16,7 @@ from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import erfcx
 
 from dptransfer.errors import DataError, DeclarationError, ParameterError
@@ -93,6 +94,13 @@ def gaussian_sigma(epsilon: float, delta: float, distance: float = 1.0) -> float
     return distance * enough
 
 
+def calibrated(epsilon: float, delta: float) -> float:
+    """σ for distance 1 once what going discrete costs is kept back of ε and of δ."""
+    return gaussian_sigma(
+        epsilon * (1 - SLACK), delta * math.exp(-epsilon * SLACK) * (1 - SLACK), 1.0
+    )
+
+
 class GaussianNoise:
     """Gaussian noise for an array whose change is bounded in the L2 norm.
 
@@ -137,19 +145,11 @@ class GaussianNoise:
         adjacency: RecordAdjacency = "add-or-remove",
         insecure_seed: int | None = None,
     ) -> None:
-        self.epsilon, self.delta = check_privacy(epsilon, delta)
-        if self.delta < 1e-30:
-            raise ParameterError("Gaussian noise needs a delta above 0, at least 1e-30")
-        self.distance = _check_length(distance)
-        if adjacency not in get_args(RecordAdjacency):
-            raise ParameterError(f"adjacency must be one of {', '.join(get_args(RecordAdjacency))}")
-        self.adjacency: RecordAdjacency = adjacency
+        self.epsilon, self.delta = check_gaussian(epsilon, delta)
+        self.distance = check_length(distance)
+        self.adjacency = check_adjacency(adjacency)
         self.insecure_seed = check_seed(insecure_seed)
-        self.sigma = gaussian_sigma(
-            self.epsilon * (1 - SLACK),
-            self.delta * math.exp(-self.epsilon * SLACK) * (1 - SLACK),
-            self.distance * (1 + SLACK),
-        )
+        self.sigma = calibrated(self.epsilon, self.delta) * (self.distance * (1 + SLACK))
 
     def __repr__(self) -> str:
         return f"GaussianNoise({self.epsilon}, {self.delta}, distance={self.distance})"
@@ -170,31 +170,22 @@ class GaussianNoise:
 
         About ε·2²⁹; fewer, down to none, where δ·e^{−ε} is very small.
         """
-        by_epsilon = self.epsilon * SLACK / (2 * ERROR)
-        by_delta = self.delta * SLACK / 2 / TAIL * math.exp(-self.epsilon) / 2
-        return int(min(by_epsilon, by_delta, 2.0**40))
+        return most_values(self.epsilon, self.delta)
 
     @property
     def guarantee(self) -> Guarantee:
         """What `perturb` promises for one record of the data that `X` was computed from."""
-        seeded = self.insecure_seed is not None
-        caveats = NOT_COVERED[self.adjacency]
-        return Guarantee(
-            "record",
+        return record_guarantee(
             self.epsilon,
             self.delta,
-            mechanism=f"{INSECURE if seeded else ''}analytic Gaussian noise for an L2 distance "
-            f"of {self.distance:.6g}, discrete",
-            adjacency=self.adjacency,
-            not_covered=(*caveats, "anything, from whoever knows or guesses the seed")
-            if seeded
-            else caveats,
+            f"analytic Gaussian noise for an L2 distance of {self.distance:.6g}, discrete",
+            self.adjacency,
+            seeded=self.insecure_seed is not None,
         )
 
     def grid(self, n_values: int) -> float:
         """The step for so many values: rounding them may add √n steps to the distance."""
-        finest = min(self.distance * SLACK / math.sqrt(max(1, n_values)), self.sigma / FINE)
-        return math.ldexp(1.0, math.frexp(finest)[1] - 1)
+        return finest_grid(n_values, self.distance, self.sigma)
 
     def perturb(self, X: Any, *, progress: Progress | None = None) -> Floats:
         """A private version of the array `X`, safe to release under `guarantee`.
@@ -222,28 +213,88 @@ class GaussianNoise:
                 f"{self.max_values} values, not {array.size}; release fewer values, or take an "
                 "epsilon between 0.01 and 20 and a delta that is not so small"
             )
-        values = array.reshape(-1)
-        if not np.all(np.isfinite(values)):
-            raise DataError("X holds values that are not finite (NaN or infinite)")
-        step = self.grid(values.size)
-        if not is_grid(step):
-            raise AssertionError("the step of the grid is not a power of two in range")
-        law = _law(self.sigma / step)
-        keystream = Keystream(self.insecure_seed)
-        widest = step * LIMIT / 2
-        if values.dtype.kind in "iu":  # beyond 2^53 becoming a float would round them
-            widest = min(widest, 2.0**53)
-        released = np.empty(values.shape)
-        for block in row_blocks(values.size, 1):
-            sums = to_steps(np.clip(values[block].astype(np.float64), -widest, widest), step)
-            sums += law.draw(sums.size, keystream)
-            to_values(sums, step, released[block])
-            if progress is not None:
-                progress(block.stop, values.size)
-        return released.reshape(array.shape)
+        check_finite(array)
+        step, keystream = self.grid(array.size), Keystream(self.insecure_seed)
+        return add_noise(array, self.sigma, step, keystream, progress=progress)
 
 
-def _check_length(distance: object) -> float:
+def record_guarantee(
+    epsilon: float, delta: float, mechanism: str, adjacency: RecordAdjacency, *, seeded: bool
+) -> Guarantee:
+    """The guarantee of Gaussian noise for one record; what a seed undoes is said in it."""
+    caveats = NOT_COVERED[adjacency]
+    if seeded:
+        mechanism = INSECURE + mechanism
+        caveats = (*caveats, "anything, from whoever knows or guesses the seed")
+    return Guarantee(
+        "record", epsilon, delta, mechanism=mechanism, adjacency=adjacency, not_covered=caveats
+    )
+
+
+def finest_grid(n_values: int, distance: float, sigma: float) -> float:
+    """A power of two: √n steps within SLACK of the distance, and σ at least FINE steps."""
+    finest = min(distance * SLACK / math.sqrt(max(1, n_values)), sigma / FINE)
+    return math.ldexp(1.0, math.frexp(finest)[1] - 1)
+
+
+def most_values(epsilon: float, delta: float) -> int:
+    """For how many values what was kept back of (ε, δ) pays: ``PROOF.md``, section 7."""
+    by_epsilon = epsilon * SLACK / (2 * ERROR)
+    by_delta = delta * SLACK / 2 / TAIL * math.exp(-epsilon) / 2
+    return int(min(by_epsilon, by_delta, 2.0**40))
+
+
+def check_finite(array: npt.NDArray[Any]) -> None:
+    """Refuse NaN and infinity."""
+    if not np.all(np.isfinite(array)):
+        raise DataError("X holds values that are not finite (NaN or infinite)")
+
+
+def add_noise(
+    array: npt.NDArray[Any],
+    sigma: float,
+    step: float,
+    keystream: Keystream,
+    *,
+    progress: Progress | None = None,
+) -> Floats:
+    """The array on the grid, with discrete Gaussian noise of standard deviation `sigma`."""
+    if not is_grid(step):
+        raise AssertionError("the step of the grid is not a power of two in range")
+    values = array.reshape(-1)
+    law = _law(sigma / step)
+    widest = step * LIMIT / 2
+    if values.dtype.kind in "iu":  # beyond 2^53 becoming a float would round them
+        widest = min(widest, 2.0**53)
+    released = np.empty(values.shape)
+    for block in row_blocks(values.size, 1):
+        sums = to_steps(np.clip(values[block].astype(np.float64), -widest, widest), step)
+        sums += law.draw(sums.size, keystream)
+        to_values(sums, step, released[block])
+        if progress is not None:
+            progress(block.stop, values.size)
+    return released.reshape(array.shape)
+
+
+def check_gaussian(epsilon: object, delta: object) -> tuple[float, float]:
+    """ε and δ, if Gaussian noise can promise them."""
+    eps, dlt = check_privacy(epsilon, delta)
+    if dlt < 1e-30:
+        raise ParameterError("Gaussian noise needs a delta above 0, at least 1e-30")
+    return eps, dlt
+
+
+def check_adjacency(adjacency: object) -> RecordAdjacency:
+    """Which data sets are neighbours, if it is one of those known."""
+    known: tuple[RecordAdjacency, ...] = get_args(RecordAdjacency)
+    for one in known:
+        if adjacency == one:
+            return one
+    raise ParameterError(f"adjacency must be one of {', '.join(known)}")
+
+
+def check_length(distance: object) -> float:
+    """The declared L2 distance, if it is one number in range."""
     if isinstance(distance, bool) or not isinstance(distance, Real):
         raise DeclarationError(
             "distance must be declared, one number: the L2 length by which the array may move "
