@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from dptransfer.privacy.guarantee import Guarantee
 
-__all__ = ["best_guess", "statement"]
+__all__ = ["Words", "best_guess", "in_words", "statement"]
 
 LITTLE = 0.99
 
@@ -66,19 +66,43 @@ def _neighbours(guarantee: Guarantee) -> tuple[str, str]:
     }[guarantee.adjacency]
 
 
+class Words(NamedTuple):
+    """A guarantee taken apart, for whoever sets it in type."""
+
+    protected: str
+    promise: str
+    mechanism: str
+    not_covered: tuple[str, ...]
+    epsilon: str
+    """Rounded up, as everything here is rounded to the weaker side; "infinite" if nothing holds."""
+    delta: str
+    best_guess: str
+    """As a probability; 1 is no protection."""
+
+    def __str__(self) -> str:
+        """As one paragraph."""
+        open_ends = "; ".join(self.not_covered) or "nothing was declared"
+        return f"{self.protected} {self.promise} {self.mechanism} Not covered: {open_ends}."
+
+
 def statement(guarantee: Guarantee) -> str:
     """The paragraph of :meth:`dptransfer.privacy.Guarantee.statement`."""
+    return str(in_words(guarantee))
+
+
+def in_words(guarantee: Guarantee) -> Words:
+    """The parts of the statement."""
     what, pair = _neighbours(guarantee)
-    open_ends = "; ".join(guarantee.not_covered) or "nothing was declared"
-    if math.isinf(guarantee.epsilon) or guarantee.delta >= 1:
-        numbers = (
-            f"No finite epsilon can be promised at delta = {_up(guarantee.delta)}: nothing is "
+    nothing = math.isinf(guarantee.epsilon) or guarantee.delta >= 1
+    epsilon, delta = guarantee.epsilon, _up(guarantee.delta)
+    guess = 1.0 if nothing else best_guess(epsilon, guarantee.delta)
+    if nothing:
+        promise = (
+            f"No finite epsilon can be promised at delta = {delta}: nothing is "
             "promised at this delta, and the release must be treated as if the values stood in it."
         )
     else:
-        epsilon, delta = guarantee.epsilon, _up(guarantee.delta)
-        guess = best_guess(epsilon, guarantee.delta)
-        numbers = (
+        promise = (
             f"The guarantee is ({_up(epsilon)}, {delta})-differential privacy: for {pair}, "
             "every set of outcomes is bound by "
             f"Pr[one] <= {_factor(epsilon)} * Pr[other] + {delta}, both ways round. "
@@ -88,23 +112,28 @@ def statement(guarantee: Guarantee) -> str:
             f"(0.5 is a coin{', and this is no protection against them' * (guess > LITTLE)})."
         )
         if guarantee.delta > 0:
-            numbers += (
+            promise += (
                 f" Read epsilon as a bound on the odds: at worst it is as if, with probability "
                 f"{delta} (delta), the truth were told outright, and otherwise the odds "
                 f"between the two moved by a factor of at most {_factor(epsilon)}."
             )
         else:
-            numbers += (
+            promise += (
                 " Whatever is seen, the odds between the two move by a factor of at most "
                 f"{_factor(epsilon)}."
             )
-        numbers += (
+        promise += (
             " This holds as far as the random bits behind the noise cannot be told from chance; "
             "other releases of the same data add up with it."
         )
-    return (
-        f"What is protected is {what}. {numbers} "
-        f"Made by: {guarantee.mechanism}. Not covered: {open_ends}."
+    return Words(
+        f"What is protected is {what}.",
+        promise,
+        f"Made by: {guarantee.mechanism}.",
+        guarantee.not_covered,
+        "infinite" if nothing else _up(epsilon),
+        delta,
+        _rounded_up(guess),
     )
 
 

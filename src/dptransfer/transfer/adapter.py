@@ -67,8 +67,10 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         when it is first asked for, which takes as long as some ten fits on part of the rows.
     held_out_ : HeldOut or None
         What was said, in the same trial, of labelled rows by models that had not seen their labels.
+    temperature_ : float
+        What turns errors into the probabilities of `predict_proba`.
     calibration_ : str
-        How the temperature of `predict_proba` was found.
+        How that was found.
     notes_ : list of str
         What should be known: classes without labels, classes that no source knows, columns that
         were aligned.
@@ -144,7 +146,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Probabilities, calibrated on the labelled rows (see :attr:`calibration_`)."""
-        return probabilities(self.opinions(X).least, self._tried().temperature)
+        return probabilities(self.opinions(X).least, self.temperature_)
 
     def contributions(self, X: npt.ArrayLike) -> npt.NDArray[np.str_]:
         """Which adviser decided every row: "target", "source2target" or "source".
@@ -188,8 +190,13 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         return self._tried().held_out
 
     @property
+    def temperature_(self) -> float:
+        """What turns errors into the probabilities of `predict_proba`."""
+        return self._tried().temperature
+
+    @property
     def calibration_(self) -> str:
-        """How the temperature of `predict_proba` was found."""
+        """How the temperature was found."""
         return self._tried().calibration
 
     def _tried(self) -> Trial:

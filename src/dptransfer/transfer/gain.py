@@ -111,26 +111,30 @@ class TransferGain:
         """Whether more than chance speaks against it."""
         return self.gain is not None and self.gain.high < 0
 
-    def summary(self) -> str:
-        """In words."""
+    def verdict(self) -> str:
+        """In a sentence."""
         if self.gain is None or self.gain_over_noise is None:
             return (
                 "Whether the source helped cannot be said: no class has two labelled rows, so none "
                 "could be held out."
             )
         if self.helped and self.gain_over_noise.low > 0:
-            verdict = "The source helped"
-        elif self.helped:
-            verdict = (
+            return "The source helped."
+        if self.helped:
+            return (
                 "Accuracy was higher with the source, but not clearly higher than with pure noise "
-                "in its place, so it is not what the source knows that helped"
+                "in its place, so it is not what the source knows that helped."
             )
-        elif self.hurt:
-            verdict = "The source did harm"
-        else:
-            verdict = "The source did not help: there is no clear difference"
+        if self.hurt:
+            return "The source did harm."
+        return "The source did not help: there is no clear difference."
+
+    def summary(self) -> str:
+        """The verdict, and the figures that it rests on."""
+        if self.gain is None:
+            return self.verdict()
         return (
-            f"{verdict}. Of {self.rows} labelled rows, held out in {self.folds} folds, "
+            f"{self.verdict()} Of {self.rows} labelled rows, held out in {self.folds} folds, "
             f"{self.with_source} were right with it, {self.without_source} without it, "
             f"{self.with_noise} with pure noise in its place; the difference to doing without is "
             f"{self.gain} (95 % intervals; {self.unlabelled} unlabelled rows took part)."
