@@ -22,7 +22,8 @@ views of the arrays that were given, but for α Pᵀ, which is computed as in Al
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,9 @@ MOST_CHARACTERS = 2**24  # of all class labels together, each as long as the lon
 
 
 def pack_parts(
-    groups: Sequence[Sequence[DeepMembershipAutoencoder]], prefix: str = ""
+    groups: Sequence[Sequence[DeepMembershipAutoencoder]],
+    prefix: str = "",
+    empty: Callable[[tuple[int, ...], np.dtype[Any]], Anything] = np.empty,
 ) -> dict[str, Anything]:
     """The arrays of fitted autoencoders, all for the same columns and of one type.
 
@@ -62,6 +65,8 @@ def pack_parts(
         A group may be empty.
     prefix : str
         What the names of the arrays begin with, where several models share a file.
+    empty : callable
+        Makes the arrays of floats; on disk, say, where the model is larger than the memory.
     """
     parts = [part for group in groups for part in group]
     layers = [layer for part in parts for layer in part.layers_]
@@ -69,17 +74,16 @@ def pack_parts(
         raise ParameterError("autoencoders packed together have one type and the same columns")
     p = parts[0].components_.shape[1] if parts else 0
     dtype = parts[0].components_.dtype if parts else np.dtype(np.float64)
-    flat = np.empty(0, dtype)
-    wide = np.empty((0, p), dtype)
+    joined = partial(_joined, dtype=dtype, empty=empty)
     arrays = {
         "groups": np.array([len(group) for group in groups], np.int32),
         "parts": _table([(len(part.components_), len(part.layers_)) for part in parts], 2),
         "layers": _table([(len(layer.coef_), layer.n_iter_) for layer in layers], 2),
         "scalars": np.array([_scalars(layer) for layer in layers]).reshape(-1, 3),
-        "components": np.concatenate([wide, *(part.components_ for part in parts)]),
-        "coef": np.concatenate([wide, *(layer.coef_ for layer in layers)]),
-        "inducing": np.concatenate([flat, *(layer.inducing_points_.ravel() for layer in layers)]),
-        "weights": np.concatenate([flat, *(layer.weights_ for layer in layers)]),
+        "components": joined([part.components_ for part in parts], (p,)),
+        "coef": joined([layer.coef_ for layer in layers], (p,)),
+        "inducing": joined([layer.inducing_points_.ravel() for layer in layers], ()),
+        "weights": joined([layer.weights_ for layer in layers], ()),
     }
     return {prefix + name: array for name, array in arrays.items()}
 
@@ -204,6 +208,21 @@ def unpack_mapping(arrays: Mapping[str, Anything], prefix: str = "") -> Membersh
 
 def _table(rows: Sequence[tuple[int, ...]], width: int) -> npt.NDArray[np.int32]:
     return np.array(rows, np.int32).reshape(-1, width)
+
+
+def _joined(
+    arrays: Sequence[Array],
+    row: tuple[int, ...],
+    dtype: np.dtype[Any],
+    empty: Callable[[tuple[int, ...], np.dtype[Any]], Anything],
+) -> Array:
+    """The arrays, whose rows have this shape, end to end."""
+    joined = empty((sum(map(len, arrays)), *row), dtype)
+    start = 0
+    for array in arrays:
+        joined[start : start + len(array)] = array
+        start += len(array)
+    return joined
 
 
 def _scalars(mapping: MembershipMapping) -> tuple[float, float, float]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from dptransfer.errors import DeclarationError, ParameterError
 from dptransfer.privacy import Guarantee, LaplaceNoise, OptimalNoise
+from dptransfer.privacy.perturbation import check_privacy
 from dptransfer.transfer.columns import Columns
 
 __all__ = ["MECHANISMS", "CellNoise"]
@@ -77,7 +78,7 @@ class CellNoise:
                 f"the mechanism must be one of {', '.join(MECHANISMS)}, not {mechanism!r}"
             )
         self.columns = columns
-        self.epsilon, self.delta = epsilon, delta
+        self.epsilon, self.delta = check_privacy(epsilon, delta)
         self.mechanism = mechanism
         self.insecure_seed = insecure_seed
         self.distances = _distances(columns, distance)

@@ -24,7 +24,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -75,8 +75,8 @@ class Container:
         return bool(self.signature)
 
 
-def read(path: str | os.PathLike[str], kind: str) -> Container:
-    """Read a file of this kind, and check all that can be checked.
+def read(path: str | os.PathLike[str], *kinds: str) -> Container:
+    """Read a file of one of these kinds, and check all that can be checked.
 
     Formal guarantees
     -----------------
@@ -89,7 +89,7 @@ def read(path: str | os.PathLike[str], kind: str) -> Container:
     """
     try:
         with open(path, "rb", buffering=0, opener=_opened) as file:
-            return _read(Path(path), file, kind)
+            return _read(Path(path), file, kinds)
     except (FileNotFoundError, NotADirectoryError):
         raise ReleaseError(f"there is no file at {path}") from None
     except IsADirectoryError:
@@ -117,7 +117,7 @@ def _opened(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
 
 
-def _read(path: Path, file: FileIO, kind: str) -> Container:
+def _read(path: Path, file: FileIO, kinds: Collection[str]) -> Container:
     """The checks, from the outermost in; faults are ValueErrors that go after the file's name."""
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
@@ -142,7 +142,7 @@ def _read(path: Path, file: FileIO, kind: str) -> Container:
     metadata = _metadata(head[8:])
     text = metadata["manifest"]
     manifest = strict_json(text, "a manifest")
-    _check_version_and_kind(manifest, metadata["kind"], kind)
+    _check_version_and_kind(manifest, metadata["kind"], kinds)
     places = places_of(manifest.get("arrays"))
     if header_of(metadata, places) != head:
         raise ValueError("has a header that does not fit its manifest")
@@ -196,7 +196,7 @@ def _metadata(header: bytes) -> dict[str, str]:
     return metadata
 
 
-def _check_version_and_kind(manifest: Any, found: str, wanted: str) -> None:
+def _check_version_and_kind(manifest: Any, found: str, wanted: Collection[str]) -> None:
     if not isinstance(manifest, dict):
         raise ValueError("has a manifest that is not a JSON object")
     version = manifest.get("format_version")
@@ -209,8 +209,9 @@ def _check_version_and_kind(manifest: Any, found: str, wanted: str) -> None:
         )
     if manifest.get("kind") != found:
         raise ValueError("tells its kind twice, and not alike")
-    if found != wanted:
-        raise ValueError(f"is of the kind {found[:60]!r}, and the kind {wanted!r} is needed")
+    if found not in wanted:
+        needed = " or ".join(map(repr, wanted))
+        raise ValueError(f"is of the kind {found[:60]!r}, and the kind {needed} is needed")
 
 
 def _check_signature(metadata: Mapping[str, str]) -> None:

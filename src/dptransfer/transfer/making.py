@@ -16,24 +16,24 @@ import numpy.typing as npt
 import dptransfer
 from dptransfer.errors import DataError, DeclarationError, ParameterError
 from dptransfer.models import DeepMembershipAutoencoder, MembershipClassifier
-from dptransfer.privacy import Guarantee, Ledger
+from dptransfer.privacy import Ledger
 from dptransfer.privacy.table import as_table
 from dptransfer.transfer.cell_noise import CellNoise
 from dptransfer.transfer.columns import Columns, as_text
 from dptransfer.transfer.progress import report
-from dptransfer.transfer.release import Release
+from dptransfer.transfer.release import Release, costs
 from dptransfer.transfer.scratch import PerturbedRows, Scratch
 from dptransfer.transfer.summary import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["ReleaseMaker", "check_classes", "class_numbers", "release_of_arrays"]
+__all__ = ["ReleaseMaker", "check_classes", "check_name", "class_numbers", "release_of_arrays"]
 
 Cells = npt.NDArray[Any]
 
 BLOCK_VALUES = 2**22
-IN_MEMORY = 2**28  # bytes of perturbed rows up to which the model stays in memory as well
+IN_MEMORY = 2**26  # bytes of perturbed rows, or of α, up to which a model stays in memory as well
 
 
 class ReleaseMaker:
@@ -72,21 +72,18 @@ class ReleaseMaker:
         clip: bool = False,
         **parameters: Any,
     ) -> None:
-        if not (isinstance(name, str) and name.strip() and name.isprintable()):
-            raise ParameterError("the name of a release must be a text that can be printed")
-        self.columns, self.noise, self.name = columns, noise, name
+        self.columns, self.noise, self.name = columns, noise, check_name(name)
         self.classes = check_classes(classes)
         self.keep_samples, self.clip = keep_samples, clip
         self.classifier = MembershipClassifier(**parameters)
         self._rows = PerturbedRows(columns.width)
         self._row = 1
 
-    def costs(self, ledger: Ledger) -> list[Guarantee]:
-        """What the release costs in every unit that the ledger keeps a budget for."""
+    def check(self, ledger: Ledger) -> None:
+        """Raise what the ledger would raise at the end, before any work is done."""
         cell = self.noise.guarantee
-        if "record" in ledger.units(self.name):
-            return [cell, cell.per_record(len(self.columns))]
-        return [cell]
+        record = cell.per_record(len(self.columns))
+        ledger.check(self.name, *costs(ledger, self.name, cell, record))
 
     def add(self, block: Any, labels: Cells) -> None:
         """Take a block of private rows: an array, or a mapping from columns to cells."""
@@ -165,16 +162,15 @@ def release_of_arrays(
         columns, epsilon, delta, distance, mechanism=mechanism, insecure_seed=insecure_seed
     )
     maker = ReleaseMaker(columns, classes, noise, **options)
-    costs = [] if ledger is None else maker.costs(ledger)
     if ledger is not None:
-        ledger.check(maker.name, *costs)
+        maker.check(ledger)
     step = max(1, BLOCK_VALUES // rows.shape[1])
     for start in range(0, len(rows), step):
         report("perturbing", start, len(rows))
         maker.add(rows[start : start + step], labels[start : start + step])
     release = maker.finish()
     if ledger is not None:
-        ledger.spend(maker.name, *costs)
+        release.enter(ledger)
     return release
 
 
@@ -189,11 +185,20 @@ def _watch(
         learned += 1
         report("learning", learned, n_parts)
         if scratch is not None:
+            part.steps_ = [scratch.keep(step) for step in part.steps_]
             for layer in part.layers_:
                 layer.coef_ = scratch.keep(layer.coef_)
+                layer.inducing_points_ = scratch.keep(layer.inducing_points_)
         return part
 
     return each
+
+
+def check_name(name: Any) -> str:
+    """The name of a data set, if it is one."""
+    if not (isinstance(name, str) and name.strip() and name.isprintable()):
+        raise ParameterError("the name of a release must be a text that can be printed")
+    return name
 
 
 def check_classes(classes: Any) -> list[Any]:

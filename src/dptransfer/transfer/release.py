@@ -2,24 +2,28 @@
 
 It holds the classifier that was learned from perturbed rows (Algorithm 6), sums of these rows, and
 a manifest that says of what, for what promise and how they were made. One file carries it; see
-:mod:`dptransfer.transfer.container` for what is checked when it is read.
+:mod:`dptransfer.transfer.release_file` for what is checked when it is read.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from dptransfer.errors import DataError
+from dptransfer.errors import DataError, ReleaseError
 from dptransfer.models import MembershipClassifier
 from dptransfer.privacy import Guarantee, Ledger
 from dptransfer.transfer.columns import Columns
 from dptransfer.transfer.summary import Summary
+from dptransfer.transfer.writing import check_target, write
 
-__all__ = ["Release"]
+__all__ = ["Release", "costs"]
 
 Array = npt.NDArray[np.floating]
 
@@ -100,6 +104,70 @@ class Release:
             low = np.array([column.low for column in self.columns], dtype=np.float64)
             return np.asarray((X - low) / np.array(self.columns.distances))
         return self.columns.encode(X, clip=True)
+
+    # The file ------------------------------------------------------------------------------------
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        sign: Ed25519PrivateKey | None = None,
+        overwrite: bool = False,
+        ledger: Ledger | None = None,
+    ) -> None:
+        """Write the release to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+        sign : Ed25519PrivateKey, optional
+            Sign the file with it; see :mod:`dptransfer.transfer.signature`.
+        overwrite : bool
+            Whether a file of this name may be replaced.
+        ledger : Ledger, optional
+            Where the release is entered when all is on the disk, just before the file gets its
+            name; if the budget does not allow it, there is no file. Leave it out for a release
+            that was entered when it was made: it would count twice.
+        """
+        from dptransfer.transfer.release_file import arrays_of  # noqa: PLC0415 - it imports us
+
+        check_target(path, overwrite)  # before the arrays are put together
+        write(
+            path,
+            self.KIND,
+            self.manifest,
+            arrays_of(self),
+            sign=sign,
+            before_visible=None if ledger is None else partial(self.enter, ledger),
+            overwrite=overwrite,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, verify: Ed25519PublicKey | None = None) -> Self:
+        """Read a release of any kind from its file; anything off is one ReleaseError.
+
+        Parameters
+        ----------
+        path : str or path
+        verify : Ed25519PublicKey, optional
+            Refuse what the holder of this key did not sign. The key must have come from the owner
+            by another way than the file.
+        """
+        from dptransfer.transfer import container, release_file  # noqa: PLC0415
+
+        release, held = release_file.open_release(path)
+        if verify is not None:
+            container.verify(held, verify)
+        if not isinstance(release, cls):
+            raise ReleaseError(f"{path} is another kind of release than {cls.__name__}")
+        return release
+
+    def enter(self, ledger: Ledger) -> int:
+        """Enter the release in the owner's book; its number there."""
+        stated = costs(ledger, self.name, self.guarantee, self.per_record)
+        return ledger.spend(self.name, *stated)
+
+    # How it is made ------------------------------------------------------------------------------
 
     @classmethod
     def from_samples(
@@ -182,3 +250,8 @@ class Release:
             n_jobs=n_jobs,
             random_state=random_state,
         )
+
+
+def costs(ledger: Ledger, name: str, cell: Guarantee, record: Guarantee) -> list[Guarantee]:
+    """What a release costs, in every unit that the ledger keeps a budget for."""
+    return [cell, record] if "record" in ledger.units(name) else [cell]

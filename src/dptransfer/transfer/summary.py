@@ -1,8 +1,8 @@
 """Sums over perturbed rows: averages beat the noise, so they are worth more than any single row.
 
 For every class the number of its rows, their sum, and their second moments in the subspace V⁺ of
-the leading principal directions of all perturbed rows. The noise is independent of the data and has a
-known variance, so whoever reads this can take its share off.
+the leading principal directions of all perturbed rows. The noise is independent of the data and
+has a known variance, so whoever reads this can take its share off.
 """
 
 from __future__ import annotations
