@@ -52,11 +52,11 @@ def whole_file(path: str | Path, mode: Literal["w", "wb"] = "wb") -> Iterator[IO
         what = "a folder" if target.is_dir() else "no ordinary file"
         raise DataError(f"{path} cannot be written: it is {what}")
     part = target.with_name(f".dptransfer-{secrets.token_hex(8)}.part")
-    text = {"encoding": "utf-8", "newline": ""} if mode == "w" else {}
+    text: dict[str, Any] = {"encoding": "utf-8", "newline": ""} if mode == "w" else {}
     stream: IO[Any] | None = None
     try:
         with writing_to(path):
-            stream = part.open(mode.replace("w", "x"), **text)
+            stream = open(part, mode.replace("w", "x"), **text)  # noqa: SIM115 - closed below
         yield stream
         with writing_to(path):
             stream.flush()
@@ -89,10 +89,6 @@ class TableWriter(ABC):
     @abstractmethod
     def _write(self, cells: list[Cells]) -> None: ...
 
-    @abstractmethod
-    def finish(self) -> None:
-        """Write what comes last."""
-
 
 @contextmanager
 def open_writer(path: str | Path | None, columns: Sequence[str]) -> Iterator[TableWriter]:
@@ -108,4 +104,85 @@ def open_writer(path: str | Path | None, columns: Sequence[str]) -> Iterator[Tab
     DataError
         An ending that is not known, or a file that cannot be written.
     """
-    ...
+    if path is None or str(path) == "-":
+        with writing_to("standard output"):
+            writer = CsvWriter(sys.stdout, "standard output", columns, ",")
+            yield writer
+            sys.stdout.flush()
+        return
+    ending = Path(path).name.lower()
+    delimiter = next((d for end, d in DELIMITERS.items() if ending.endswith(end)), None)
+    if delimiter is not None:
+        with whole_file(path, "w") as stream:
+            with writing_to(path):
+                text = CsvWriter(stream, path, columns, delimiter)
+            yield text
+    elif ending.endswith(PARQUET):
+        pyarrow_for(Path(path))
+        with whole_file(path) as stream:
+            table = ParquetWriter(stream, path, columns)
+            yield table
+            with writing_to(path):
+                table.finish()
+    else:
+        endings = ", ".join([*DELIMITERS, *PARQUET])
+        raise DataError(f"{path} cannot be written: the name of a table ends in {endings}")
+
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+PARQUET = (".parquet", ".pq")
+
+
+class CsvWriter(TableWriter):
+    """Rows of text, under a header."""
+
+    def __init__(
+        self, stream: IO[str], path: Path | str, columns: Sequence[str], delimiter: str
+    ) -> None:
+        super().__init__(path, columns)
+        self._rows = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+        self._rows.writerow(self.columns)
+
+    def _write(self, cells: list[Cells]) -> None:
+        texts = [["" if c is None else c for c in as_text(column).tolist()] for column in cells]
+        self._rows.writerows(zip(*texts, strict=True))
+
+
+class ParquetWriter(TableWriter):
+    """Row groups, one a block; the file is opened when the first block tells the types."""
+
+    def __init__(self, stream: IO[bytes], path: Path | str, columns: Sequence[str]) -> None:
+        super().__init__(path, columns)
+        self._pa = pyarrow_for(Path(path))
+        self._stream = stream
+        self._file: Any = None
+
+    def _write(self, cells: list[Cells]) -> None:
+        arrays = [self._array(column) for column in cells]
+        if self._file is None:
+            types = [self._type(array) for array in arrays]
+            self._open(self._pa.schema(list(zip(self.columns, types, strict=True))))
+        self._file.write_table(
+            self._pa.Table.from_arrays(
+                [a.cast(t) for a, t in zip(arrays, self._file.schema.types, strict=True)],
+                schema=self._file.schema,
+            )
+        )
+
+    def _array(self, cells: Cells) -> Any:
+        if cells.dtype.kind == "f":
+            return self._pa.array(cells, from_pandas=True)
+        return self._pa.array(cells.tolist() if cells.dtype == object else cells)
+
+    def _type(self, array: Any) -> Any:
+        """The type of a column; text where its first block is nothing but missing."""
+        return self._pa.string() if self._pa.types.is_null(array.type) else array.type
+
+    def _open(self, schema: Any) -> None:
+        self._file = self._pa.parquet.ParquetWriter(self._stream, schema)
+
+    def finish(self) -> None:
+        """Write the footer; a table without rows has columns of text."""
+        if self._file is None:
+            self._open(self._pa.schema([(name, self._pa.string()) for name in self.columns]))
+        self._file.close()

@@ -10,31 +10,54 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dptransfer.errors import DataError, ParameterError
 from dptransfer.models.parameters import check_positive, inducing_limit
 from dptransfer.models.validation import check_squares, new_rows
+from dptransfer.privacy import Guarantee
 from dptransfer.transfer.calibration import probabilities
+from dptransfer.transfer.columns import Columns
 from dptransfer.transfer.decision import Opinions, opinions
 from dptransfer.transfer.gain import TransferGain
 from dptransfer.transfer.labels import read_labels
-from dptransfer.transfer.learning import learn_domains, with_source_classes
+from dptransfer.transfer.learning import Known, with_source_classes
 from dptransfer.transfer.release import Release
 from dptransfer.transfer.self_training import Settings
+from dptransfer.transfer.strategies import STRATEGIES, choose
 from dptransfer.transfer.trial import HeldOut, Trial, run_trial
 
-__all__ = ["STRATEGIES", "TransferClassifier"]
+__all__ = ["TransferClassifier"]
 
 Array = npt.NDArray[np.floating]
 
-STRATEGIES = ("auto", "paper", "target-only")
+
+class Fitted(NamedTuple):
+    """What was given to fit, kept for what is worked out later."""
+
+    rows: Array
+    known: Known
+    releases: Sequence[Release]
+
+
+class Told(NamedTuple):
+    """What a release told of itself."""
+
+    name: str
+    guarantee: Guarantee
+    per_record: Guarantee
+
+    @classmethod
+    def of(cls, release: Release) -> Told:
+        """From the release."""
+        return cls(release.name, release.guarantee, release.per_record)
 
 
 class TransferClassifier(ClassifierMixin, BaseEstimator):
@@ -44,7 +67,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     ----------
     source : None, Release or list of Release
         What owners published. None learns from the target alone.
-    strategy : {"auto", "paper", "target-only"}
+    strategy : {"auto", "paper", "target-only"}, default="auto"
         "paper" is Section 4.2 to the letter; "target-only" is the same without any source; "auto"
         is the one or the other, as there is a source or not.
     schedule : sequence of int, default=(5, 10, 15, 20)
@@ -74,6 +97,12 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     notes_ : list of str
         What should be known: classes without labels, classes that no source knows, columns that
         were aligned.
+    sources_ : list of Told
+        Name and guarantees of every release that was used.
+    strategy_ : str
+        The strategy that was taken.
+    columns_ : Columns or None
+        What the columns are, if it was told.
 
     Examples
     --------
@@ -90,6 +119,9 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: npt.NDArray[Any]
     notes_: list[str]
+    sources_: list[Told]
+    strategy_: str
+    columns_: Columns | None
 
     def __init__(
         self,
@@ -120,17 +152,41 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
             )
         rows: Array = validate_data(self, X, dtype=[np.float64, np.float32])
         check_squares(rows)
+        self._check_order(self._releases())
+        return self._learn(rows, y, settings, None)
+
+    def learn(self, X: Array, y: Any, columns: Columns) -> TransferClassifier:
+        """Learn from rows that are known to be good, of which it is known what they are.
+
+        Parameters
+        ----------
+        X : array of shape (N, columns.width)
+            The features that `columns` makes of a table.
+        y
+            As for :meth:`fit`.
+        columns : Columns
+            They are matched with the sources' by name, and kept in a model file.
+        """
+        self.n_features_in_ = X.shape[1]
+        return self._learn(X, y, self._settings(), columns)
+
+    def _learn(
+        self, rows: Array, y: Any, settings: Settings, columns: Columns | None
+    ) -> TransferClassifier:
         releases = self._releases()
         labels = read_labels(y, len(rows))
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         known, self.notes_ = with_source_classes(labels, releases)
-        self._check_order(releases)
         self.classes_ = known.classes
-        self._known, self._rows, self._used = known, rows, releases
-        self._domains, notes = learn_domains(rows, known, releases, settings, self._seed)
+        self.columns_ = columns
+        self.strategy_ = choose(self.strategy, releases)
+        self.sources_ = [Told.of(release) for release in releases]
+        self._fitted = Fitted(rows, known._replace(columns=columns), releases)
+        self._domains, notes = STRATEGIES[self.strategy_].learn(
+            rows, self._fitted.known, releases, settings, self._seed
+        )
         self.notes_ += notes
-        self._trial: Trial | None = None
-        self._transduction: npt.NDArray[Any] | None = None
+        self._later: dict[str, Any] = {}
         return self
 
     # Labelling -----------------------------------------------------------------------------------
@@ -171,13 +227,16 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     def transduction_(self) -> npt.NDArray[Any]:
         """A label for every row given to fit."""
         check_is_fitted(self, "classes_")
-        if self._transduction is None:
-            numbers = self._known.numbers
-            self._transduction = self.classes_[np.maximum(numbers, 0)].copy()
+        if "transduction" not in self._later:
+            rows, known, _ = self._given()
+            numbers = known.numbers.copy()
             unknown = np.flatnonzero(numbers < 0)
             if len(unknown):
-                self._transduction[unknown] = self.predict(self._rows[unknown])
-        return self._transduction
+                said = opinions(self._domains, rows[unknown], len(self.classes_), self.n_jobs)
+                numbers[unknown] = said.least.argmin(axis=1)
+            self._later["transduction"] = self.classes_[numbers]
+        labels: npt.NDArray[Any] = self._later["transduction"]
+        return labels
 
     @property
     def transfer_gain_(self) -> TransferGain | None:
@@ -201,11 +260,23 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
 
     def _tried(self) -> Trial:
         check_is_fitted(self, "classes_")
-        if self._trial is None:
-            self._trial = run_trial(
-                self._rows, self._known, self._used, self._domains, self._settings(), self._seed
+        if "trial" not in self._later:
+            self._later["trial"] = run_trial(
+                *self._given(),
+                self._domains,
+                self._settings(),
+                self._seed,
+                STRATEGIES[self.strategy_],
             )
-        return self._trial
+        trial: Trial = self._later["trial"]
+        return trial
+
+    def _given(self) -> Fitted:
+        if self._fitted is None:
+            raise NotFittedError(
+                "the rows given to fit are not part of a model file; give them to predict"
+            )
+        return self._fitted
 
     # What was asked for --------------------------------------------------------------------------
 
@@ -223,10 +294,6 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
 
     def _releases(self) -> list[Release]:
         """The releases that the strategy uses."""
-        if self.strategy not in STRATEGIES:
-            raise ParameterError(
-                f"strategy must be one of {', '.join(STRATEGIES)}, not {self.strategy!r}"
-            )
         given = self.source if self.source is not None else []
         releases = [given] if isinstance(given, Release) else list(given)
         for release in releases:
@@ -235,11 +302,11 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
                     "source must be a Release or a list of them, as Release.load(path) gives; not "
                     f"{type(release).__name__}"
                 )
-        if self.strategy == "target-only":
+        if not STRATEGIES[choose(self.strategy, releases)].uses_source:
             return []
         if self.strategy == "paper" and not releases:
             warnings.warn(
-                "strategy='paper' without a source learns from the target alone", stacklevel=3
+                "strategy='paper' without a source learns from the target alone", stacklevel=4
             )
         return releases
 

@@ -9,6 +9,7 @@ direction of the one is taken for the k-th of the other (Section 4.2, "Subspace 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,11 +17,12 @@ import numpy.typing as npt
 
 from dptransfer.errors import DataError
 from dptransfer.numerics.subspace import principal_subspace
+from dptransfer.transfer.columns import Columns
 
 if TYPE_CHECKING:
     from dptransfer.transfer.release import Release
 
-__all__ = ["Alignment", "align", "as_given"]
+__all__ = ["Alignment", "align", "as_given", "covers"]
 
 Array = npt.NDArray[np.floating]
 
@@ -28,18 +30,22 @@ FAR_OUTSIDE = 10.0
 
 
 class Alignment(NamedTuple):
-    """The map y ↦ (y − offset)·scale, or y ↦ matrix y."""
+    """The map y ↦ (y − offset)·scale of the columns that are picked, or y ↦ matrix y."""
 
     kind: str
     """"as given", "same columns" or "subspace"."""
     offset: Array | None = None
     scale: Array | None = None
     matrix: Array | None = None
+    picked: npt.NDArray[np.int64] | None = None
+    """The numbers of the columns that are used, in the source's order; None for all."""
 
     def __call__(self, X: Array) -> Array:
         """Rows of the target, shape (N, p_tg), as rows of the source, shape (N, p_sr)."""
         if self.matrix is not None:
             return np.asarray(X @ self.matrix.T.astype(X.dtype, copy=False))
+        if self.picked is not None:
+            X = X[:, self.picked]
         if self.offset is not None and self.scale is not None:
             return np.asarray((X - self.offset.astype(X.dtype)) * self.scale.astype(X.dtype))
         return X
@@ -58,7 +64,7 @@ def as_given() -> Alignment:
     return Alignment("as given")
 
 
-def align(release: Release, X: Array) -> Alignment:
+def align(release: Release, X: Array, columns: Columns | None = None) -> Alignment:
     """The map from the target's rows to the source's.
 
     Parameters
@@ -66,7 +72,13 @@ def align(release: Release, X: Array) -> Alignment:
     release : Release
     X : array of shape (N, p_tg)
         All of the target's rows, labelled or not.
+    columns : Columns or None
+        What the target's columns are, where that is known; X then holds their features. Columns
+        are matched by name, and if that cannot be, the principal directions are. Without it, as
+        many columns are taken for the same columns in the same order.
     """
+    if columns is not None:
+        return _by_name(release.columns, columns) or _subspace(release, X)
     if X.shape[1] != release.n_features:
         return _subspace(release, X)
     if not release.columns.numbers_only:  # features already, as `release.encode` makes them
@@ -76,6 +88,44 @@ def align(release: Release, X: Array) -> Alignment:
     if not low.any() and (width == 1).all():
         return _checked(Alignment("same columns"), release, X)
     return _checked(Alignment("same columns", low, 1 / width), release, X)
+
+
+def covers(names: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether the wanted columns are among those named, so that names can be trusted.
+
+    Names that only count (x0, x1, …) say nothing of what a column is: x5 of eight pixels a row is
+    not x5 of sixteen. Such columns are the same only if all of them are there.
+
+    >>> covers(["age", "sex", "note"], ["sex", "age"]), covers(["x0", "x1", "x2"], ["x0", "x1"])
+    (True, False)
+    """
+    counted = len({name.rstrip("0123456789") for name in wanted}) == 1 < len(wanted)
+    return set(wanted) <= set(names) and (not counted or len(wanted) == len(names))
+
+
+def _by_name(theirs: Columns, ours: Columns) -> Alignment | None:
+    """From features in our units to features in theirs: both say what 0 and 1 stand for."""
+    if not covers(ours.features, theirs.features):
+        return None
+    place = {name: k for k, name in enumerate(ours.features)}
+    picked = np.array([place[name] for name in theirs.features], dtype=np.int64)
+    our_low, our_width = (each[picked] for each in _units(ours))
+    their_low, their_width = _units(theirs)
+    same_units = np.array_equal(our_low, their_low) and np.array_equal(our_width, their_width)
+    every = len(picked) == ours.width and bool(np.all(np.diff(picked) == 1))
+    return Alignment(
+        "same columns",
+        None if same_units else (their_low - our_low) / our_width,
+        None if same_units else our_width / their_width,
+        picked=None if every else picked,
+    )
+
+
+def _units(columns: Columns) -> tuple[Array, Array]:
+    """The value for which each feature is 0, and how far from it the feature is 1."""
+    low = [0.0 if column.low is None else column.low for column in columns for _ in column.features]
+    width = [column.distance for column in columns for _ in column.features]
+    return np.array(low), np.array(width)
 
 
 def _subspace(release: Release, X: Array) -> Alignment:

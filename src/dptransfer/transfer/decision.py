@@ -35,6 +35,9 @@ class Domain(NamedTuple):
     target: MembershipClassifier
     """The target's own classifier; its classes are class numbers."""
     sources: tuple[Source, ...] = ()
+    unit: float = 1.0
+    """Errors are told in it. Where there are several spaces, it is the mean squared length of the
+    target's rows there: a space of fewer or shorter columns has smaller errors for no merit."""
 
 
 class Opinions(NamedTuple):
@@ -96,9 +99,10 @@ def _ask(domains: Sequence[Domain], X: Array, n_classes: int) -> Array:
             rows = domain.alignment(X)
             classes = domain.target.classes_.astype(np.intp)
             # spaces of several sources: the target speaks in each, and its best word counts
-            own[:, classes] = np.minimum(own[:, classes], domain.target.residuals(rows))
+            errors = domain.target.residuals(rows) / domain.unit
+            own[:, classes] = np.minimum(own[:, classes], errors)
             for source in domain.sources:
-                columns += _ask_source(source, rows, n_classes)
+                columns += [each / domain.unit for each in _ask_source(source, rows, n_classes)]
     return np.stack([own, *columns], axis=2)
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from dptransfer.errors import DataError
@@ -33,7 +34,7 @@ def read_labels(y: Any, n_rows: int) -> Labels:
     """
     given = np.asarray(y, dtype=object if not isinstance(y, np.ndarray) else None)
     if given.ndim == 2 and given.shape[1] == 1:
-        given = given[:, 0]
+        given = column_or_1d(given, warn=True)
     if given.shape != (n_rows,):
         raise DataError(f"y must hold one label for each of the {n_rows} rows, missing or not")
     if given.dtype.kind in "OUS":
@@ -64,9 +65,12 @@ def read_labels(y: Any, n_rows: int) -> Labels:
 def _is_known(value: Any) -> bool:
     if value is None or (isinstance(value, str) and not value):
         return False
-    if isinstance(value, (float, np.floating)):
-        return value == value and value != UNLABELLED  # noqa: PLR0124 - NaN is not itself
-    return not (isinstance(value, (int, np.integer)) and value == UNLABELLED)
+    try:
+        itself = bool(value == value)  # noqa: PLR0124 - NaN is not itself, and NaT neither
+    except TypeError:  # pandas.NA, which does not even say
+        return False
+    number = isinstance(value, (int, float, np.integer, np.floating))
+    return itself and not (number and value == UNLABELLED)
 
 
 def same_classes(classes: npt.NDArray[Any], others: list[Any]) -> npt.NDArray[np.intp]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dptransfer.errors import DataError
 from dptransfer.transfer.alignment import Alignment, align, as_given
-from dptransfer.transfer.columns import as_text
+from dptransfer.transfer.columns import Columns, as_text
 from dptransfer.transfer.decision import Domain
 from dptransfer.transfer.labels import Labels, same_classes
 from dptransfer.transfer.progress import report
@@ -18,7 +18,7 @@ from dptransfer.transfer.release import Release
 from dptransfer.transfer.self_training import Settings, self_train
 from dptransfer.transfer.source2target import Source, learn_source2target
 
-__all__ = ["Known", "learn_domains", "with_source_classes"]
+__all__ = ["Known", "learn_domains", "learn_target", "with_source_classes"]
 
 Array = npt.NDArray[np.floating]
 Numbers = npt.NDArray[np.intp]
@@ -31,6 +31,8 @@ class Known(NamedTuple):
     """All classes, those that only a source knows among them."""
     numbers: Numbers
     """The class number of every row, −1 where it has no label."""
+    columns: Columns | None = None
+    """What the rows' columns are, where that is known."""
 
 
 def with_source_classes(labels: Labels, releases: Sequence[Release]) -> tuple[Known, list[str]]:
@@ -100,34 +102,71 @@ def learn_domains(
     alignment is the same is not learned again.
     """
     if not releases:
-        return [_domain(as_given(), X, known, [], settings, seed, ready)], []
+        return [learn_target(X, known, as_given(), settings, seed, ready)], []
     notes = []
-    together: list[tuple[Alignment, list[Release]]] = []
-    for release in releases:
-        alignment = align(release, X)
+    names = _different([release.name for release in releases])
+    together: list[tuple[Alignment, list[tuple[str, Release]]]] = []
+    for name, release in zip(names, releases, strict=True):
+        alignment = align(release, X, known.columns)
         if alignment.kind == "subspace":
             notes.append(
-                f"{release.name!r} has {release.n_features} features and X has {X.shape[1]}: "
-                "they are aligned by their principal directions, which presumes that these "
-                "correspond"
+                f"{name!r} has {release.n_features} features and your table {X.shape[1]}, which "
+                "are not the same columns: they are aligned by their principal directions, which "
+                "presumes that these correspond"
             )
         for other, sharing in together:
             if other.same_as(alignment):
-                sharing.append(release)
+                sharing.append((name, release))
                 break
         else:
-            together.append((alignment, [release]))
-    return [
+            together.append((alignment, [(name, release)]))
+    domains = [
         _domain(alignment, X, known, sharing, settings, seed, ready)
         for alignment, sharing in together
-    ], notes
+    ]
+    if len(domains) > 1:
+        domains = [domain._replace(unit=_mean_square(domain.alignment(X))) for domain in domains]
+    return domains, notes
+
+
+def learn_target(
+    X: Array,
+    known: Known,
+    alignment: Alignment,
+    settings: Settings,
+    seed: int,
+    ready: Sequence[Domain] = (),
+) -> Domain:
+    """The domain of the target alone, in the space to which its rows are aligned."""
+    return _domain(alignment, X, known, [], settings, seed, ready)
+
+
+def _different(names: Sequence[str]) -> list[str]:
+    """The names, those that come again with a number.
+
+    >>> _different(["a", "b", "a"])
+    ['a', 'b', 'a (2)']
+    """
+    told: list[str] = []
+    for name in names:
+        number, different = 1, name
+        while different in told:
+            number += 1
+            different = f"{name} ({number})"
+        told.append(different)
+    return told
+
+
+def _mean_square(rows: Array) -> float:
+    square = float(np.einsum("ij,ij->", rows, rows, dtype=np.float64)) / len(rows)
+    return square if square > 0 else 1.0
 
 
 def _domain(
     alignment: Alignment,
     X: Array,
     known: Known,
-    releases: Sequence[Release],
+    releases: Sequence[tuple[str, Release]],
     settings: Settings,
     seed: int,
     ready: Sequence[Domain],
@@ -143,9 +182,9 @@ def _domain(
         if len(unknown):
             numbers[unknown] = target.predict(rows[unknown])
     sources = []
-    for number, release in enumerate(releases):
+    for number, (name, release) in enumerate(releases):
         report("learning the source's language", number, len(releases))
-        source = Source(release.name, release.model, same_classes_of(release, known))
+        source = Source(name, release.model, same_classes_of(release, known))
         sources.append(learn_source2target(source, rows, numbers, seed))
     return Domain(alignment, target, tuple(sources))
 

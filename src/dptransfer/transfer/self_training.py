@@ -66,7 +66,7 @@ def self_train(X: Array, numbers: Numbers, settings: Settings, seed: int) -> Tra
     labels = numbers.copy()
     # with nothing to label, the last round alone decides
     schedule = list(settings.schedule) if len(unknown) else list(settings.schedule)[-1:]
-    if len(unknown) or not schedule:
+    if len(unknown):
         n = initial_components(numbers[known])
         model = MembershipClassifier(n, 1, 1.0, n_jobs=settings.n_jobs, random_state=seed)
         _learn(model, X, numbers)

@@ -6,20 +6,22 @@ part, so that a trial takes a few fits' time whatever the table's size.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from dptransfer.transfer.alignment import as_given
 from dptransfer.transfer.calibration import temperature
 from dptransfer.transfer.decision import Domain, opinions
 from dptransfer.transfer.gain import TransferGain, folds, measure_gain
-from dptransfer.transfer.learning import Known, learn_domains
+from dptransfer.transfer.learning import Known, learn_target
 from dptransfer.transfer.noise_twin import noise_twin
-from dptransfer.transfer.progress import report
+from dptransfer.transfer.progress import report, reporting_to
 from dptransfer.transfer.release import Release
 from dptransfer.transfer.self_training import Settings
+from dptransfer.transfer.strategies import Strategy
 
 __all__ = ["HeldOut", "Trial", "run_trial"]
 
@@ -61,6 +63,7 @@ def run_trial(
     domains: Sequence[Domain],
     settings: Settings,
     seed: int,
+    strategy: Strategy,
 ) -> Trial:
     """Hold labelled rows out, learn from the others, and see who labels them rightly.
 
@@ -70,6 +73,8 @@ def run_trial(
         As for :func:`~dptransfer.transfer.learning.learn_domains`.
     domains : sequence of Domain
         What was learned from all labelled rows; asked where nothing can be held out.
+    strategy : Strategy
+        How it was learned.
     """
     rng = np.random.default_rng(seed)
     labelled = np.flatnonzero(known.numbers >= 0)
@@ -100,19 +105,17 @@ def run_trial(
             report("weighing the source" if releases else "calibrating", done, work)
             done += 1
             taught = np.setdiff1d(np.concatenate([labelled, unknown]), fold)
-            part = Known(known.classes, known.numbers[taught])
-            ready: list[Domain] = []
-            for arm, sources in enumerate((list(releases), [], twins)):
-                if arm and not releases:
-                    break
-                learned = _learn(X[taught], part, sources, settings, seed, ready, releases)
-                ready += learned
-                said = opinions(learned, X[fold], n_classes, settings.n_jobs)
-                least = said.least
-                right[repeat, place[fold], arm] = least.argmin(axis=1) == known.numbers[fold]
-                if arm == 0:
-                    errors[repeat, place[fold]] = least
-                    deciders[repeat, place[fold]] = said.deciders()
+            part = known._replace(numbers=known.numbers[taught])
+            with reporting_to(None):  # each fold counts as one step
+                for arm, learned in enumerate(
+                    _arms(X[taught], part, releases, twins, settings, seed, strategy)
+                ):
+                    said = opinions(learned, X[fold], n_classes, settings.n_jobs)
+                    least = said.least
+                    right[repeat, place[fold], arm] = least.argmin(axis=1) == known.numbers[fold]
+                    if arm == 0:
+                        errors[repeat, place[fold]] = least
+                        deciders[repeat, place[fold]] = said.deciders()
     return Trial(
         measure_gain(right, len(held_out[0]), len(unknown)) if releases else None,
         temperature(np.concatenate(errors), np.tile(known.numbers[rows], REPEATS)),
@@ -121,19 +124,26 @@ def run_trial(
     )
 
 
-def _learn(
+def _arms(
     X: Array,
     known: Known,
-    sources: list[Release],
+    releases: Sequence[Release],
+    twins: Sequence[Release],
     settings: Settings,
     seed: int,
-    ready: Sequence[Domain],
-    releases: Sequence[Release],
-) -> list[Domain]:
-    """The domains of one arm; without a source, in the owner's units if columns are the same."""
-    if sources or not releases:
-        return learn_domains(X, known, sources, settings, seed, ready)[0]
-    shared = [domain for domain in ready if domain.alignment.kind == "same columns"]
-    if shared:
-        return [shared[0]._replace(sources=())]
-    return learn_domains(X, known, [], settings, seed, ready)[0]
+    strategy: Strategy,
+) -> Iterator[list[Domain]]:
+    """What is learned with the source, without it, and with pure noise in its place.
+
+    Without it the rows are in the owner's units all the same, if the columns are.
+    """
+    with_source = strategy.learn(X, known, releases, settings, seed)[0]
+    yield with_source
+    if not releases:
+        return
+    ready = with_source if strategy.own_target else []
+    alignments = [domain.alignment for domain in with_source]
+    alike = [alignment for alignment in alignments if alignment.kind == "same columns"]
+    alone = learn_target(X, known, alike[0] if alike else as_given(), settings, seed, ready)
+    yield [alone]
+    yield strategy.learn(X, known, twins, settings, seed, [*ready, alone] if ready else [])[0]
