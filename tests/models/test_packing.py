@@ -203,7 +203,7 @@ def test_other_classes_are_refused(classifier, classes):
     ],
 )
 def test_other_parameters_are_refused(classifier, params):
-    with pytest.raises(ReleaseError, match="parameters|must be"):
+    with pytest.raises(ReleaseError, match=r"parameters|must be"):
         unpack_classifier(packed(classifier), range(11), params)
 
 
@@ -302,7 +302,7 @@ def hostile_mappings():
             yield f"{name} no columns", good | {name: array[:, :0]}
         if array.dtype.kind == "f":
             yield f"{name} nan", good | {name: array * np.nan}
-        if name != "coef" and name != "inducing":
+        if name not in {"coef", "inducing"}:
             yield f"{name} negative", good | {name: -array - 1}
     yield "inducing narrower", good | {"inducing": good["inducing"][:, 1:]}
     yield "no variance", good | {"scalars": good["scalars"] * [0, 1, 1]}

@@ -188,7 +188,7 @@ def objects(values: Sequence[object]) -> Cells:
 
 
 def _text(cell: object) -> str | None:
-    if cell is None or cell != cell:
+    if cell is None or cell != cell:  # noqa: PLR0124 - NaN is not itself
         return None
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))

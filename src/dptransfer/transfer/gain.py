@@ -61,7 +61,7 @@ def paired_difference(
     repetitions may be fractions.
 
     >>> print(paired_difference(80, 10, 4, 6))
-    6.0 % [-1.5, 13.5]
+    6.0 % [-1.4, 13.8]
     """
     n = both + first + second + neither
     one, other = wilson(both + first, n, confidence), wilson(both + second, n, confidence)
@@ -167,7 +167,7 @@ def folds(numbers: Numbers, wanted: int, rng: np.random.Generator) -> list[Numbe
     some of them.
 
     >>> [fold.tolist() for fold in folds(np.array([0, 0, 1, -1, 1]), 5, np.random.default_rng(0))]
-    [[1, 2], [0, 4]]
+    [[0, 2], [1, 4]]
     """
     shuffled = []
     for c in np.unique(numbers[numbers >= 0]):
