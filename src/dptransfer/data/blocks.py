@@ -70,7 +70,11 @@ class Table(ABC):
     n_rows: int | None = None
 
     def blocks(
-        self, columns: Sequence[str], rows: int = 8192, *, text: Collection[str] = ()
+        self,
+        columns: Sequence[str],
+        rows: int = 8192,
+        *,
+        text: Collection[str] | Mapping[str, Collection[str]] = (),
     ) -> Iterator[Block]:
         """Give the wanted columns, block after block.
 
@@ -80,9 +84,11 @@ class Table(ABC):
         rows : int
             The most rows that a block has. It has fewer where there are so many columns that it
             would pass a million cells.
-        text : collection of str
+        text : collection of str, or a mapping from str to collections of str
             Which of the columns are read as text, to the letter, whatever stands in them:
             identifiers such as 007, labels, categories. Their cells may be missing all the same.
+            A mapping tells for each which words mean themselves, and no missing cell: "none" may
+            be a category.
 
         Raises
         ------
@@ -97,11 +103,12 @@ class Table(ABC):
             if name not in self.columns:
                 raise DataError(f"{self.path} has no column {name!r}{self._nearest(name)}")
         names = list(dict.fromkeys(columns))
-        return _numbered(self._read(names, bounded(rows, len(names)), frozenset(text)))
+        words = {name: frozenset(text[name] if isinstance(text, Mapping) else ()) for name in text}
+        return _numbered(self._read(names, bounded(rows, len(names)), words))
 
     @abstractmethod
     def _read(
-        self, names: list[str], rows: int, text: frozenset[str]
+        self, names: list[str], rows: int, text: Mapping[str, Collection[str]]
     ) -> Iterator[dict[str, Cells]]:
         """Give the columns of each block; `names` are there, and each of them once."""
 

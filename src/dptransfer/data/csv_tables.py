@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import gzip
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
@@ -41,7 +41,7 @@ class CsvTable(Table):
         self.columns = check_names(path, header)
 
     def _read(
-        self, names: list[str], rows: int, text: frozenset[str]
+        self, names: list[str], rows: int, text: Mapping[str, Collection[str]]
     ) -> Iterator[dict[str, Cells]]:
         lines = self._rows()
         if next(lines, None) != self.columns:
@@ -50,7 +50,7 @@ class CsvTable(Table):
         place = {name: k for k, name in enumerate(self.columns)}
         while chunk := list(islice(lines, rows)):
             columns = list(zip(*chunk, strict=True))
-            yield {name: _cells(columns[place[name]], verbatim=name in text) for name in names}
+            yield {name: _cells(columns[place[name]], text.get(name)) for name in names}
 
     def _rows(self) -> Iterator[list[str]]:
         """The header, then the rows, all of one length; blank lines are left out."""
@@ -113,14 +113,20 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _cells(texts: Sequence[str], *, verbatim: bool) -> Cells:
-    """A column of a block: numbers if that is what all cells are, otherwise texts."""
-    if not verbatim:
+def _cells(texts: Sequence[str], words: Collection[str] | None) -> Cells:
+    """A column of a block: numbers if that is what all cells are, otherwise texts.
+
+    With `words` it is texts in any case, and these words are no missing cells.
+    """
+    if words is None:
         numbers = _numbers(texts)
         if numbers is not None:
             return numbers
-    known = [None if text.strip().lower() in MISSING else text for text in texts]
-    if not verbatim and None in known:
+    meant = words or ()
+    known = [
+        None if text.strip().lower() in MISSING and text not in meant else text for text in texts
+    ]
+    if words is None and None in known:
         numbers = _numbers(["nan" if text is None else text for text in known])
         if numbers is not None:
             return numbers

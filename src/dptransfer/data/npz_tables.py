@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,7 @@ class NpzTable(Table):
         return [name for block in _stream(archive, names, width) for name in block.tolist()]
 
     def _read(
-        self, names: list[str], rows: int, text: frozenset[str]
+        self, names: list[str], rows: int, text: Mapping[str, Collection[str]]
     ) -> Iterator[dict[str, Cells]]:
         wanted = {name: self._arrays[name] for name, _ in map(self._places.__getitem__, names)}
         rows = bounded(rows, sum(array.width for array in wanted.values()))

@@ -6,7 +6,7 @@ a block, and a page of each wanted column (a page has about a megabyte, whatever
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ class ParquetTable(Table):
             yield file
 
     def _read(
-        self, names: list[str], rows: int, text: frozenset[str]
+        self, names: list[str], rows: int, text: Mapping[str, Collection[str]]
     ) -> Iterator[dict[str, Cells]]:
         for name in names:
             if not self._readable(self._types[name]):
@@ -65,7 +65,7 @@ class ParquetTable(Table):
         return self._batches(names, rows, text)
 
     def _batches(
-        self, names: list[str], rows: int, text: frozenset[str]
+        self, names: list[str], rows: int, text: Mapping[str, Collection[str]]
     ) -> Iterator[dict[str, Cells]]:
         with self._file() as file:
             for batch in file.iter_batches(rows, columns=names, use_threads=False):

@@ -17,7 +17,7 @@ from dptransfer.models.threads import one_blas_thread
 from dptransfer.models.validation import fit_rows, fresh_generator, new_rows
 from dptransfer.numerics.kmeans import Seeds, assign, lloyd
 
-__all__ = ["WideMembershipAutoencoder", "learn_parts"]
+__all__ = ["WideMembershipAutoencoder", "checked_components", "learn_parts"]
 
 Array = npt.NDArray[np.floating]
 Rows = npt.NDArray[np.intp]
@@ -117,10 +117,7 @@ def learn_parts(
     an array on disk: no more of it is read at a time than a subset, or a sample of a group.
     ``each(part, n_parts)`` is called as a part is learned, and what it returns takes its place.
     """
-    check_positive("n_layers", estimator.n_layers, integer=True)
-    check_positive("partition_size", estimator.partition_size, integer=True)
-    inducing_limit(estimator.max_inducing, len(X))
-    n = components(estimator.n_components, X.shape[1])
+    n = checked_components(estimator, X.shape[1])
     template = DeepMembershipAutoencoder(
         estimator.n_components, estimator.n_layers, estimator.max_inducing
     )
@@ -143,6 +140,14 @@ def learn_parts(
             learned = (each(part, n_parts) for part in learned)
         parts = iter(list(learned))
     return [[next(parts) for _ in subset] for subset in subsets]
+
+
+def checked_components(estimator: WideMembershipAutoencoder, n_columns: int) -> int:
+    """The subspace dimension n, once all parameters are known to be possible."""
+    check_positive("n_layers", estimator.n_layers, integer=True)
+    check_positive("partition_size", estimator.partition_size, integer=True)
+    inducing_limit(estimator.max_inducing, 1)
+    return components(estimator.n_components, n_columns)
 
 
 def _partition(X: Array, rows: Rows, size: int, rng: np.random.Generator) -> list[Rows]:

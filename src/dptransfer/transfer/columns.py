@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from dptransfer.errors import DataError, DeclarationError, OutsideBoundsError
 
-__all__ = ["Column", "Columns", "as_text"]
+__all__ = ["Column", "Columns", "as_text", "is_missing"]
 
 Array = npt.NDArray[np.float64]
 Cells = npt.NDArray[Any]
@@ -112,8 +112,13 @@ class Column:
         shown = self.categories[1:] if self.width == 1 else self.categories
         return [f"{self.name}={category}" for category in shown]
 
-    def encode(self, cells: Cells, first_row: int = 1, *, clip: bool = False) -> Array:
+    def encode(
+        self, cells: Cells, first_row: int = 1, *, clip: bool = False, bounded: bool = True
+    ) -> Array:
         """The features of some cells, shape (len(cells), width); NaN or None is missing.
+
+        Values outside the bounds are brought to them with ``clip``, kept where the values need not
+        be ``bounded`` (an adopter's, who has other extremes than the owner), and otherwise refused.
 
         Raises
         ------
@@ -124,8 +129,8 @@ class Column:
             Numbers outside the bounds; how many is its attribute, for the owner alone.
         """
         if self.categories is None:
-            return self._number(cells, first_row, clip)[:, None]
-        texts = [None if _missing(cell) else as_text(cell) for cell in cells.tolist()]
+            return self._number(cells, first_row, clip, bounded)[:, None]
+        texts = [None if is_missing(cell) else as_text(cell) for cell in cells.tolist()]
         number = {category: k for k, category in enumerate(self.categories)}
         fill = None if self.fill is None else as_text(self.fill)
         found = np.empty(len(texts), dtype=np.intp)
@@ -141,7 +146,7 @@ class Column:
             return found[:, None].astype(np.float64)
         return np.eye(self.width)[found]
 
-    def _number(self, cells: Cells, first_row: int, clip: bool) -> Array:
+    def _number(self, cells: Cells, first_row: int, clip: bool, bounded: bool) -> Array:
         assert self.low is not None
         assert self.high is not None
         values = self._floats(cells, first_row)
@@ -155,12 +160,12 @@ class Column:
         if infinite.any():
             raise self._fault(first_row + int(infinite.argmax()), "infinite")
         outside = (values < self.low) | (values > self.high)
-        if outside.any():
+        if bounded and outside.any():
             if not clip:
                 raise OutsideBoundsError(
-                    f"column {self.name!r} holds values outside its declared bounds "
-                    f"[{self.low:g}, {self.high:g}]; declare bounds that hold for every possible "
-                    "value, or have values clipped to them",
+                    f"row {first_row + int(outside.argmax())}, column {self.name!r}: outside the "
+                    f"declared bounds [{self.low:g}, {self.high:g}]; declare bounds that hold for "
+                    "every possible value, or have values clipped to them",
                     int(outside.sum()),
                 )
             values = np.clip(values, self.low, self.high)
@@ -172,8 +177,8 @@ class Column:
         values = np.empty(len(cells))
         for row, cell in enumerate(cells.tolist()):
             try:
-                values[row] = np.nan if _missing(cell) else float(cell)
-            except (TypeError, ValueError):
+                values[row] = np.nan if is_missing(cell) else _float(cell)
+            except (TypeError, ValueError, OverflowError):
                 raise self._fault(first_row + row, "not a number") from None
         return values
 
@@ -270,26 +275,37 @@ class Columns(Sequence[Column]):
         return [column.name for column in self if column.categories is not None]
 
     def encode(
-        self, block: Mapping[str, Cells], first_row: int = 1, *, clip: bool = False
+        self,
+        block: Mapping[str, Cells],
+        first_row: int = 1,
+        *,
+        clip: bool = False,
+        bounded: bool = True,
     ) -> Array:
-        """The features of some rows, shape (n, width), in [0, 1]; see :meth:`Column.encode`."""
-        cells = [block[column.name] for column in self]
+        """The features of some rows, shape (n, width); see :meth:`Column.encode`."""
+        missing = [column.name for column in self if column.name not in block]
+        if missing:
+            raise DataError(f"there is no column {missing[0]!r}")
+        cells = [np.asarray(block[column.name]) for column in self]
         if self.numbers_only and all(each.dtype.kind in "biuf" for each in cells):
-            return self.encode_array(np.stack(cells, axis=1), first_row, clip=clip)
-        return np.hstack(
-            [column.encode(block[column.name], first_row, clip=clip) for column in self]
-        )
+            return self.encode_array(np.stack(cells, axis=1), first_row, clip=clip, bounded=bounded)
+        return self._encode(cells, first_row, clip=clip, bounded=bounded)
 
-    def encode_array(self, X: Cells, first_row: int = 1, *, clip: bool = False) -> Array:
+    def encode_array(
+        self, X: Cells, first_row: int = 1, *, clip: bool = False, bounded: bool = True
+    ) -> Array:
         """The same for an array of numbers with one column for each of ours."""
         if self.numbers_only and X.dtype.kind in "biuf":
             low, high = self._bounds
             if bool(np.all((low <= X) & (high >= X))):  # which is false for NaN
                 return np.asarray((X - low) / (high - low))
+        return self._encode(X.T, first_row, clip=clip, bounded=bounded)
+
+    def _encode(self, cells: Iterable[Cells], first_row: int, **outside: bool) -> Array:
         return np.hstack(
             [
-                column.encode(cells, first_row, clip=clip)
-                for column, cells in zip(self, X.T, strict=True)
+                column.encode(each, first_row, **outside)
+                for column, each in zip(self, cells, strict=True)
             ]
         )
 
@@ -328,6 +344,16 @@ class Columns(Sequence[Column]):
             for name, (low, high) in zip(called, pairs, strict=True)
         )
 
+    def check_names(self, names: Iterable[str]) -> None:
+        """Refuse a table with columns that nothing is declared of: they are left out knowingly."""
+        known = set(self.names)
+        for name in names:
+            if name not in known:
+                raise DeclarationError(
+                    f"nothing is declared of the column {name!r}: declare its bounds or categories,"
+                    " or leave it out of the table"
+                )
+
     @classmethod
     def parse_bounds(cls, plain: Any, what: str = "bounds") -> Columns:
         """The bounds file of the command line: for every column a pair, or a mapping.
@@ -357,8 +383,17 @@ class Columns(Sequence[Column]):
             raise DeclarationError(f"{what}: {error}") from None
 
 
-def _missing(cell: object) -> bool:
-    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+def is_missing(cell: object) -> bool:
+    """Whether there is nothing where a cell or label should be: None, NaN or an empty text."""
+    if isinstance(cell, float):
+        return math.isnan(cell)
+    return cell is None or (isinstance(cell, str) and not cell)
+
+
+def _float(cell: Any) -> float:
+    if isinstance(cell, str) and "_" in cell:
+        raise ValueError("Python's 1_000 is nobody's number")
+    return float(cell)
 
 
 def _check_number(value: object, what: str) -> None:

@@ -7,7 +7,7 @@ sums. The private rows themselves are never held longer than their block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +16,11 @@ import numpy.typing as npt
 import dptransfer
 from dptransfer.errors import DataError, DeclarationError, ParameterError
 from dptransfer.models import DeepMembershipAutoencoder, MembershipClassifier
+from dptransfer.models.wide import checked_components
 from dptransfer.privacy import Ledger
 from dptransfer.privacy.table import as_table
 from dptransfer.transfer.cell_noise import CellNoise
-from dptransfer.transfer.columns import Columns, as_text
+from dptransfer.transfer.columns import Columns, as_text, is_missing
 from dptransfer.transfer.progress import report
 from dptransfer.transfer.release import Release, costs
 from dptransfer.transfer.scratch import PerturbedRows, Scratch
@@ -32,7 +33,7 @@ __all__ = ["ReleaseMaker", "check_classes", "check_name", "class_numbers", "rele
 
 Cells = npt.NDArray[Any]
 
-BLOCK_VALUES = 2**22
+BLOCK_VALUES = 2**20
 IN_MEMORY = 2**26  # bytes of perturbed rows, or of α, up to which a model stays in memory as well
 
 
@@ -76,6 +77,7 @@ class ReleaseMaker:
         self.classes = check_classes(classes)
         self.keep_samples, self.clip = keep_samples, clip
         self.classifier = MembershipClassifier(**parameters)
+        checked_components(self.classifier, columns.width)  # now, and not when hours are spent
         self._rows = PerturbedRows(columns.width)
         self._row = 1
 
@@ -148,30 +150,49 @@ def release_of_arrays(
     **options: Any,
 ) -> Release:
     """A release of rows that are in memory; see :meth:`Release.from_samples`."""
-    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-    rows = as_table(X)
+    columns = Columns.parse_bounds(bounds) if isinstance(bounds, Mapping) else bounds
+    n_rows, block = _blocks(X, columns)
+    if not isinstance(columns, Columns):
+        names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+        columns = Columns.of_array(block(slice(0, 0)).shape[1], bounds, names)
     labels = np.asarray(y)
-    if labels.shape != (len(rows),):
-        raise DataError(f"y must hold a label for each of the {len(rows)} rows of X")
-    columns = bounds
-    if not isinstance(bounds, Columns):
-        columns = Columns.of_array(rows.shape[1], bounds, names)
-    if len(columns) != rows.shape[1]:
-        raise DeclarationError(f"{len(columns)} columns are declared, but X has {rows.shape[1]}")
+    if labels.shape != (n_rows,):
+        raise DataError(f"y must hold a label for each of the {n_rows} rows of X")
     noise = CellNoise(
         columns, epsilon, delta, distance, mechanism=mechanism, insecure_seed=insecure_seed
     )
     maker = ReleaseMaker(columns, classes, noise, **options)
     if ledger is not None:
         maker.check(ledger)
-    step = max(1, BLOCK_VALUES // rows.shape[1])
-    for start in range(0, len(rows), step):
-        report("perturbing", start, len(rows))
-        maker.add(rows[start : start + step], labels[start : start + step])
+    step = max(1, BLOCK_VALUES // columns.width)
+    for start in range(0, n_rows, step):
+        report("perturbing", start, n_rows)
+        some = slice(start, min(start + step, n_rows))
+        maker.add(block(some), labels[some])
     release = maker.finish()
     if ledger is not None:
         release.enter(ledger)
     return release
+
+
+def _blocks(X: Any, columns: Any) -> tuple[int, Callable[[slice], Any]]:
+    """How many rows there are, and any of them as :meth:`ReleaseMaker.add` takes them."""
+    if not (isinstance(columns, Columns) and hasattr(X, "keys")):
+        rows = as_table(X)
+        if isinstance(columns, Columns) and len(columns) != rows.shape[1]:
+            raise DeclarationError(
+                f"{len(columns)} columns are declared, but X has {rows.shape[1]}"
+            )
+        return len(rows), rows.__getitem__
+    columns.check_names(X.keys())
+    for name in columns.names:
+        if name not in X:
+            raise DataError(f"X has no column {name!r}")
+    cells = {name: np.asarray(X[name]) for name in columns.names}
+    if len({each.shape for each in cells.values()} | {(len(each),) for each in cells.values()}) > 1:
+        raise DataError("the columns of X must be of one length")
+    n_rows = len(next(iter(cells.values())))
+    return n_rows, lambda rows: {name: each[rows] for name, each in cells.items()}
 
 
 def _watch(
@@ -225,7 +246,7 @@ def class_numbers(
     """The number of every label's class; 3, 3.0 and "3" are the same label."""
     number = {as_text(c): k for k, c in enumerate(classes)}
     values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
-    known = {value: number.get(as_text(value), -1) for value in set(values)}
+    known = {v: -1 if is_missing(v) else number.get(as_text(v), -1) for v in set(values)}
     found = np.array([known[value] for value in values], dtype=np.intp)
     if len(found) and found.min() < 0:
         row = first_row + int(found.argmin())

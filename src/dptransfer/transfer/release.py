@@ -93,17 +93,18 @@ class Release:
     def encode(self, X: Any) -> Array:
         """Rows in the units of the release: an array, or a mapping (a data frame) of columns.
 
-        What lies outside the owner's bounds stays outside [0, 1].
+        What lies outside the owner's bounds stays outside [0, 1]. Missing cells become the fill
+        that the owner declared, or are refused.
         """
-        if isinstance(X, np.ndarray):
-            if not self.columns.numbers_only or X.shape[1] != len(self.columns):
+        if not hasattr(X, "keys"):
+            rows = np.asarray(X)
+            if rows.ndim != 2 or rows.shape[1] != len(self.columns):
                 raise DataError(
-                    f"the release has {len(self.columns)} columns, not all of them numbers or not "
-                    f"{X.shape[1]} of them; give a mapping from their names to cells"
+                    f"the release has {len(self.columns)} columns; give rows with these, or a "
+                    "mapping from their names to cells"
                 )
-            low = np.array([column.low for column in self.columns], dtype=np.float64)
-            return np.asarray((X - low) / np.array(self.columns.distances))
-        return self.columns.encode(X, clip=True)
+            return self.columns.encode_array(rows, bounded=False)
+        return self.columns.encode(X, bounded=False)
 
     # The file ------------------------------------------------------------------------------------
 
@@ -197,14 +198,16 @@ class Release:
 
         Parameters
         ----------
-        X : array of shape (N, p), or a data frame of numbers
+        X : array of shape (N, p), or a data frame
             The private rows.
         y : array of shape (N,)
             Their labels, which are **not** protected.
         epsilon, delta : float
             What is promised for one cell of one row.
-        bounds : pair, or one pair a column, or Columns
-            Between which values each column can lie; never read off the data.
+        bounds : pair, or one pair a column, or a mapping, or Columns
+            Between which values each column can lie; never read off the data. A data frame with
+            categories or missing cells needs a mapping such as ``{"age": [0, 120], "sex":
+            {"categories": ["f", "m"], "fill": "f"}}``.
         classes : sequence of str or int
             The labels that there may be.
         distance : float, sequence of float or None

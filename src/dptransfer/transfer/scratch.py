@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +25,18 @@ class PerturbedRows:
 
     def __init__(self, width: int, folder: str | None = None) -> None:
         self.width = width
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - until we go
+        try:
+            self._file = tempfile.TemporaryFile(buffering=0, dir=folder)  # noqa: SIM115 - until we go
+        except OSError as error:
+            raise _full(error) from error
         self._labels: list[npt.NDArray[np.intp]] = []
 
     def append(self, rows: npt.NDArray[np.floating], labels: npt.NDArray[np.intp]) -> None:
         """Add a block of perturbed rows."""
+        rest = memoryview(np.ascontiguousarray(rows, dtype=np.float32).tobytes())
         try:
-            self._file.write(np.ascontiguousarray(rows, dtype=np.float32).tobytes())
+            while rest:
+                rest = rest[self._file.write(rest) :]
         except OSError as error:
             raise _full(error) from error
         self._labels.append(labels)
@@ -43,7 +48,6 @@ class PerturbedRows:
 
     def array(self) -> npt.NDArray[np.float32]:
         """All rows, shape (N, width); reading it reads the disk."""
-        self._file.flush()
         shape = (sum(map(len, self._labels)), self.width)
         if not shape[0]:
             return np.empty(shape, dtype=np.float32)

@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
@@ -33,6 +33,7 @@ from dptransfer.transfer.header import (
     places_of,
     strict_json,
 )
+from dptransfer.transfer.progress import report
 from dptransfer.transfer.signature import public_text, signature_text
 
 __all__ = ["BLOCK", "blocks", "check_target", "write"]
@@ -120,7 +121,7 @@ def write(
         with _disk_faults_told(path):
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with open(descriptor, "wb", buffering=0) as file:
-                _write_all(file, header, (arrays[place.name] for place in places))
+                _write_all(file, header, [arrays[place.name] for place in places])
                 os.fsync(file.fileno())
         check_target(path, overwrite)  # the work may have taken hours
         if before_visible is not None:
@@ -128,7 +129,7 @@ def write(
         with _disk_faults_told(path):
             with suppress(OSError):  # not every file system knows permissions
                 os.chmod(temporary, _ordinary_mode(target))
-            os.replace(temporary, target)
+            _give_name(temporary, target, overwrite)
     finally:
         with suppress(OSError):  # after the replacement it is not there any more
             os.unlink(temporary)
@@ -193,14 +194,17 @@ def _manifest_text(
     return text
 
 
-def _write_all(file: FileIO, header: bytes, arrays: Iterable[Anything]) -> None:
+def _write_all(file: FileIO, header: bytes, arrays: Sequence[Anything]) -> None:
     digest = hashlib.sha256(header)
     _write_block(file, memoryview(header))
+    written, size = 0, sum(array.nbytes for array in arrays)
     for array in arrays:
         for block in blocks(array):
             content = block.view(np.uint8).data
             digest.update(content)
             _write_block(file, content)
+            written += len(content)
+            report("writing", written, size)
     file.seek(DIGEST.start)
     _write_block(file, memoryview(digest.hexdigest().encode("ascii")))
 
@@ -208,6 +212,20 @@ def _write_all(file: FileIO, header: bytes, arrays: Iterable[Anything]) -> None:
 def _write_block(file: FileIO, block: memoryview) -> None:
     while block:
         block = block[file.write(block) :]
+
+
+def _give_name(temporary: Path, target: Path, overwrite: bool) -> None:
+    """Make the file visible in one step; two that want one name at once do not both get it."""
+    if not overwrite:
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            pass
+        else:
+            return
+    os.replace(temporary, target)
 
 
 def _ordinary_mode(target: Path) -> int:
