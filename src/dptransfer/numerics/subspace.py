@@ -7,7 +7,7 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse.linalg
 
-__all__ = ["principal_subspace"]
+__all__ = ["leading_eigenvectors", "principal_subspace", "with_fixed_signs"]
 
 Array = npt.NDArray[np.floating]
 
@@ -43,7 +43,17 @@ def principal_subspace(Y: Array, n: int) -> Array:
     least = ROUNDING * np.finfo(np.float64).eps * values[0]
     entry = ROUNDING * np.finfo(Y.dtype).eps
     least = max(least, entry**2 * float(np.einsum("ij,ij->", Y, Y, dtype=np.float64)))
-    P = P[: max(1, np.count_nonzero(values > least))]
+    return with_fixed_signs(P[: max(1, np.count_nonzero(values > least))])
+
+
+def with_fixed_signs(P: Array) -> Array:
+    """The same directions, each with its largest entry positive.
+
+    An eigenvector has no sign of its own, and whoever compares those of two data sets needs one.
+
+    >>> with_fixed_signs(np.array([[0.6, -0.8], [0.8, 0.6]])).tolist()
+    [[-0.6, 0.8], [0.8, 0.6]]
+    """
     signs = np.sign(np.take_along_axis(P, np.abs(P).argmax(axis=1)[:, None], axis=1))
     return np.ascontiguousarray(P * signs)
 

@@ -294,8 +294,8 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
 
     def _releases(self) -> list[Release]:
         """The releases that the strategy uses."""
-        given = self.source if self.source is not None else []
-        releases = [given] if isinstance(given, Release) else list(given)
+        given: Any = self.source if self.source is not None else []
+        releases = list(given) if isinstance(given, (list, tuple)) else [given]
         for release in releases:
             if not isinstance(release, Release):
                 raise ParameterError(

@@ -12,7 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dptransfer.numerics.subspace import leading_eigenvectors, principal_subspace
+from dptransfer.numerics.subspace import (
+    leading_eigenvectors,
+    principal_subspace,
+    with_fixed_signs,
+)
 from dptransfer.transfer.progress import report
 
 __all__ = ["Summary", "summarise"]
@@ -72,7 +76,7 @@ def summarise(
             report("summing", number, len(blocks))
             centred = X[block].astype(np.float64) - mean
             covariance += centred.T @ centred
-        V = leading_eigenvectors(covariance, k)[1].T
+        V = with_fixed_signs(leading_eigenvectors(covariance, k)[1].T)
     moments = np.zeros((n_classes, min(len(V), LARGEST_MOMENTS), min(len(V), LARGEST_MOMENTS)))
     W = V[:LARGEST_MOMENTS].T.astype(np.float32)
     for number, block in enumerate(blocks):
