@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from releases import release_of_cells
 from sklearn.datasets import load_digits
 
 from dptransfer import Release
@@ -60,11 +61,9 @@ def test_the_same_declarations_need_no_arithmetic(clinic):
 def test_categories_are_matched_as_features():
     theirs = Columns.parse_bounds({"sex": {"categories": ["f", "m", "x"]}, "age": [0, 100]})
     ours = Columns.parse_bounds({"age": [0, 200], "sex": {"categories": ["f", "m", "x"]}})
-    rows = np.column_stack([RNG.choice(["f", "m", "x"], 30), RNG.uniform(0, 100, 30)]).astype(
-        object
-    )
-    release = released(theirs, rows)
-    cells = {"sex": rows[:, 0], "age": rows[:, 1].astype(float)}
+    sex = RNG.choice(["f", "m", "x"], 30).astype(object)
+    cells = {"sex": sex, "age": RNG.uniform(0, 100, 30)}
+    release = release_of_cells(theirs, cells, np.repeat(["a", "b"], 15), ["a", "b"])
     found = align(release, ours.encode(cells), ours)
     assert found.kind == "same columns"
     np.testing.assert_allclose(found(ours.encode(cells)), theirs.encode(cells), atol=1e-12)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from releases import release_of_cells
 from sklearn.datasets import load_digits
 
 from dptransfer import Release
@@ -51,16 +52,11 @@ def test_a_seed_makes_the_same_twin(release):
 def test_columns_of_several_kinds_and_distances():
     columns = Columns.parse_bounds({"age": [0, 100], "sex": {"categories": ["f", "m", "x"]}})
     rng = np.random.default_rng(0)
-    rows = np.empty((60, 2), dtype=object)
-    rows[:, 0] = rng.uniform(0, 100, 60)
-    rows[:, 1] = rng.choice(["f", "m", "x"], 60)
-    from dptransfer.transfer.cell_noise import CellNoise
-    from dptransfer.transfer.making import ReleaseMaker
-
-    noise = CellNoise(columns, 2.0, 1e-3, [10.0, 1.0], insecure_seed=1)
-    maker = ReleaseMaker(columns, ["a", "b"], noise, name="mixed")
-    maker.add({"age": rows[:, 0].astype(float), "sex": rows[:, 1]}, np.repeat(["a", "b"], 30))
-    release = maker.finish()
+    sex = rng.choice(["f", "m", "x"], 60).astype(object)
+    cells = {"age": rng.uniform(0, 100, 60), "sex": sex}
+    release = release_of_cells(
+        columns, cells, np.repeat(["a", "b"], 30), ["a", "b"], distance=[10.0, 1.0]
+    )
     twin = noise_twin(release, None, np.random.default_rng(0))
     assert twin.n_features == 4
     np.testing.assert_array_equal(twin.summary.noise_variance, release.summary.noise_variance)
