@@ -9,7 +9,9 @@ import typer
 import dptransfer
 from dptransfer.cli.audit import audit
 from dptransfer.cli.demo import demo
+from dptransfer.cli.inspect import inspect
 from dptransfer.cli.ledger import ledger
+from dptransfer.cli.release import release
 from dptransfer.cli.reproduce import reproduce
 from dptransfer.errors import DPTransferError
 
@@ -42,6 +44,8 @@ def _root(
     pass
 
 
+app.command("release")(release)
+app.command("inspect")(inspect)
 app.command("demo")(demo)
 app.command("audit")(audit)
 app.add_typer(ledger, name="ledger")
@@ -55,6 +59,8 @@ def main() -> None:
     except DPTransferError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as end:  # typer makes the one of the other
+        if isinstance(end, SystemExit) and end.code != INTERRUPTED:
+            raise
         typer.echo("interrupted; nothing was left half-written", err=True)
         sys.exit(INTERRUPTED)

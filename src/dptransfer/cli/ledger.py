@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from dptransfer.cli.declared import as_distance, one_or_all, read_bounds
 from dptransfer.cli.output import print_json, print_table
-from dptransfer.errors import DataError, DeclarationError, ParameterError
+from dptransfer.errors import ParameterError
 
 if TYPE_CHECKING:
     from dptransfer.privacy.guarantee import Guarantee
@@ -98,36 +98,13 @@ def budget(
         unit,  # type: ignore[arg-type] # checked above
         epsilon,
         delta,
-        _distances(distance) if bounds is None else _widths(bounds),
+        as_distance(distance) if bounds is None else one_or_all(read_bounds(bounds).distances),
         mechanism="budget",
         adjacency=neighbours,
         not_covered=NOT_COVERED.get(neighbours, ()),
     )
     Ledger(path).set_budget(name, declared)
     typer.echo(f"{name}: at most ({epsilon:g}, {delta:g}) for one {unit}", err=True)
-
-
-def _distances(text: str | None) -> Any:
-    if text is None:
-        return None
-    try:
-        numbers = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise DeclarationError("--distance must be a number, or numbers like 1,0.5,2") from None
-    return numbers[0] if len(numbers) == 1 else numbers
-
-
-def _widths(path: Path) -> tuple[float, ...]:
-    """By how much a cell of each column may differ: all the way between its declared bounds."""
-    from dptransfer.transfer.columns import Columns  # noqa: PLC0415
-
-    try:
-        declared = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise DeclarationError(f"{path} is not JSON; it must name each column's bounds") from error
-    return Columns.parse_bounds(declared, str(path)).distances
 
 
 @ledger.command()

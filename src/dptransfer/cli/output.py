@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Timer
 from typing import Any
 
 import typer
 
-__all__ = ["print_json", "print_table", "progress"]
+__all__ = ["listening", "print_facts", "print_json", "print_table", "progress"]
 
 WIDTH_IN_A_PIPE = 200
+PATIENCE = 1.0  # seconds of work before a bar appears
 
 
 def print_json(value: Any) -> None:
@@ -40,6 +43,50 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
         table.add_row(*row)
     width = None if sys.stdout.isatty() else WIDTH_IN_A_PIPE
     Console(width=width, markup=False, highlight=False).print(title, table, sep="\n")
+
+
+def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
+    """A line for each fact, its name first, under a title."""
+    lines = list(facts)
+    width = max(len(name) for name, _ in lines)
+    typer.echo(f"{title}\n")
+    for name, value in lines:
+        typer.echo(f"  {name:{width}}  {value}")
+    typer.echo()
+
+
+@contextmanager
+def listening() -> Iterator[None]:
+    """A bar on standard error, if that is a terminal, for all that reports how far it has come."""
+    from dptransfer.transfer.progress import reporting_to  # noqa: PLC0415
+
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    bar = Progress(
+        SpinnerColumn(),
+        *Progress.get_default_columns()[:-1],
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task("reading", total=None)
+
+    def listener(doing: str, done: int, total: int | None) -> None:
+        bar.update(task, description=doing, completed=done, total=total)
+
+    waiting = Timer(PATIENCE, bar.start)
+    waiting.start()
+    try:
+        with reporting_to(listener):
+            yield
+    finally:
+        waiting.cancel()
+        waiting.join()  # or it could start a bar that nobody stops
+        bar.stop()
 
 
 def progress(steps: Iterable[Any], total: int, doing: str) -> Iterable[Any]:

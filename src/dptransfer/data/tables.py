@@ -9,13 +9,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from dptransfer.data.blocks import Block, Table, as_labels, as_text
+from dptransfer.data.blocks import Block, Table, as_labels, as_text, objects
 from dptransfer.data.csv_tables import CsvTable
 from dptransfer.data.npz_tables import NpzTable
 from dptransfer.data.parquet_tables import ParquetTable
 from dptransfer.errors import DataError
 
-__all__ = ["Block", "Table", "as_labels", "as_text", "open_table"]
+__all__ = ["Block", "Table", "as_labels", "as_text", "objects", "open_table"]
 
 READERS: dict[str, Callable[[Path], Table]] = {
     ".csv": partial(CsvTable, delimiter=","),

@@ -251,7 +251,7 @@ def class_numbers(
     if len(found) and found.min() < 0:
         row = first_row + int(found.argmin())
         raise DataError(
-            f"row {row}: the label is missing or none of the declared classes "
+            f"row {row}, column of the labels: missing, or none of the declared classes "
             f"({', '.join(as_text(c) for c in classes[:12])}{', …' * (len(classes) > 12)})"
         )
     return found
