@@ -1,44 +1,188 @@
-"""`dptransfer reproduce`: the paper's figures, made anew."""
+"""`dptransfer reproduce`: the paper's tables and figures, made anew and set beside its own."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dptransfer.cli.output import progress
+from dptransfer.cli.output import print_json, print_table, progress
 from dptransfer.errors import DataError
+
+if TYPE_CHECKING:
+    from dptransfer.experiments.experiment import Experiment
 
 __all__ = ["reproduce"]
 
-reproduce = typer.Typer(help="Make the paper's figures anew.", no_args_is_help=True)
+reproduce = typer.Typer(
+    help="Make the paper's tables and figures anew, and set them beside its own.",
+    no_args_is_help=True,
+)
+
+RESULTS = Path("reproduced")
+ALL = "all"
+NAMES = {
+    "mnist": "MNIST to MNIST with 100 labels (about 8 minutes on two cores).",
+    "mnist-usps": "MNIST to USPS with 100 labels, ten runs (about 10 minutes).",
+    "usps-mnist": "USPS to MNIST with 100 to 500 labels (about 20 minutes).",
+    "office-caltech": "Office+Caltech256, 12 pairs of domains, 20 splits (about 20 minutes).",
+    ALL: "Every table of Section 5 (less than an hour on two cores).",
+}
 
 
-@reproduce.callback()
-def _reproduce() -> None:
-    pass
+class Form(StrEnum):
+    """How results are printed."""
+
+    TABLE = "table"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    JSON = "json"
+
+
+Out = Annotated[Path, typer.Option(help="The folder where finished trials are kept.")]
+As = Annotated[Form, typer.Option("--format", help="How to print the results.")]
+
+
+def _command(name: str) -> Callable[..., None]:
+    def command(
+        out: Out = RESULTS,
+        runs: Annotated[
+            int | None, typer.Option(min=1, help="Draws of each task; by default the paper's.")
+        ] = None,
+        jobs: Annotated[int, typer.Option(min=1, help="Workers; figures do not change.")] = 0,
+        quick: Annotated[
+            bool, typer.Option("--quick", help="One trial of each, at the paper's ε only.")
+        ] = False,
+        form: As = Form.TABLE,
+    ) -> None:
+        from dptransfer.experiments.runner import perform, plan  # noqa: PLC0415
+        from dptransfer.experiments.store import Store  # noqa: PLC0415
+
+        experiments = _experiments(name, quick)
+        store = Store(_folder(out, quick))
+        steps = plan(experiments, store, runs)
+        trials = sum(len(todo) for _, todo in steps)
+        for _ in progress(perform(steps, store, jobs or _cores()), trials, "trials"):
+            pass
+        _print(experiments, store, form)
+
+    command.__doc__ = (
+        f"{NAMES[name]}\n\nEvery finished trial is kept in --out at once: stop when you like, and "
+        "the same command goes on where it was.\n\n"
+        f"Example: dptransfer reproduce {name} --quick --out reproduced"
+    )
+    return command
+
+
+for _name in NAMES:
+    reproduce.command(_name)(_command(_name))
+
+
+@reproduce.command("show")
+def show(
+    out: Out = RESULTS,
+    quick: Annotated[bool, typer.Option("--quick", help="Of quick trials.")] = False,
+    form: As = Form.TABLE,
+) -> None:
+    """Print what has been measured so far, without running anything.
+
+    Example: dptransfer reproduce show --out reproduced --format csv
+    """
+    from dptransfer.experiments.store import Store  # noqa: PLC0415
+
+    _print(_experiments(ALL, quick), Store(_folder(out, quick)), form)
+
+
+@reproduce.command("page")
+def page(
+    to: Annotated[Path, typer.Argument(help="The Markdown file to write.")],
+    out: Out = RESULTS,
+) -> None:
+    """Write the page of results from the finished trials.
+
+    Example: dptransfer reproduce page docs/results.md --out benchmarks/results/reproduce
+    """
+    from dptransfer.experiments.pages import digest, whole_page  # noqa: PLC0415
+    from dptransfer.experiments.store import Store  # noqa: PLC0415
+
+    text = whole_page(digest(_experiments(ALL, False), Store(out)))
+    try:
+        unfinished = to.with_name(to.name + ".part")
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(to)
+    except OSError as error:
+        raise DataError(f"cannot write to {to}: {error.strerror}") from error
 
 
 @reproduce.command("figures")
 def figures(
-    out: Annotated[Path, typer.Option(help="The folder for the PNG files.")] = Path("figures"),
+    out: Annotated[Path, typer.Option(help="The folder for the pictures.")] = Path("figures"),
+    results: Annotated[
+        Path, typer.Option(help="The folder of finished trials, for the curves.")
+    ] = RESULTS,
 ) -> None:
-    """Draw the three pictures of abstraction: across layers, across n, across r_max.
+    """Draw the paper's four pictures, and from finished trials three that it lacks.
 
-    Uses MNIST if the environment variable DPTRANSFER_DATA names a folder with mnist.npz, and
-    scikit-learn's small digits otherwise.
+    The pictures of digits use MNIST if it is at hand, and scikit-learn's small digits otherwise.
 
-    Example: dptransfer reproduce figures --out figures
+    Example: dptransfer reproduce figures --out figures --results reproduced
     """
-    from dptransfer.data.datasets import load_digits, load_mnist  # noqa: PLC0415 - slow to import
+    from dptransfer.data.at_hand import file_at_hand  # noqa: PLC0415
+    from dptransfer.data.datasets import load_digits, load_mnist  # noqa: PLC0415
     from dptransfer.experiments.figures import FIGURES, draw_figures  # noqa: PLC0415
 
-    images = load_mnist() if os.environ.get("DPTRANSFER_DATA") else load_digits()
+    images = load_mnist() if file_at_hand("mnist.npz") else load_digits()
     typer.echo(f"drawing on {images.name}")
     try:
         for path in progress(draw_figures(images, out), len(FIGURES), "drawing"):
             typer.echo(str(path))
     except OSError as error:
         raise DataError(f"cannot write to {out}: {error.strerror}") from error
+
+
+def _experiments(name: str, quick: bool) -> list[Experiment]:
+    from dptransfer.experiments.catalogue import EXPERIMENTS  # noqa: PLC0415 - slow to import
+
+    kinds = EXPERIMENTS.values() if name == ALL else [EXPERIMENTS[name]]
+    return [kind(quick=quick) for kind in kinds]
+
+
+def _folder(out: Path, quick: bool) -> Path:
+    # what is quick is not comparable, and must never be taken for a run of the table
+    return out / "quick" if quick else out
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
+
+
+def _print(experiments: Sequence[Experiment], store: Any, form: Form) -> None:
+    from dptransfer.experiments.pages import (  # noqa: PLC0415
+        digest,
+        markdown,
+        to_csv,
+        two_tables,
+    )
+
+    found = digest(experiments, store)
+    if not found:
+        raise DataError(
+            f"no finished trial is kept in {store.folder}; run one with dptransfer reproduce"
+        )
+    if form is Form.JSON:
+        print_json(found)
+    elif form is Form.MARKDOWN:
+        typer.echo(markdown(found))
+    elif form is Form.CSV:
+        typer.echo(to_csv(found), nl=False)
+    else:
+        for experiment in found:
+            for table in experiment["tables"]:
+                for number, (headings, rows) in enumerate(two_tables(table)):
+                    print_table("" if number else table["title"], headings, rows)
+            if experiment["text"]:
+                typer.echo(experiment["text"] + "\n")

@@ -1,0 +1,84 @@
+"""What an experiment is: trials that give figures, and tables that set them beside the paper's.
+
+A table has a row for each row of the paper's; its own figure stands beside the printed one, and the
+ablations of the same trials in columns. Keys of figures may hold ``{e}``, the row's ε.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from dptransfer.experiments.store import Figures, Trial
+from dptransfer.experiments.summary import Measured, Results
+
+__all__ = ["Column", "Experiment", "Row", "Table"]
+
+
+class Column(NamedTuple):
+    """A figure of every row."""
+
+    heading: str
+    key: str
+
+
+class Row(NamedTuple):
+    """A row of the paper's table: which task of ours it is, and what the paper prints."""
+
+    heading: str
+    task: str
+    epsilon: str = "0.1"
+    paper: Measured | None = None
+
+
+class Table(NamedTuple):
+    """A table of the paper, and what it leaves out."""
+
+    name: str
+    title: str
+    rows: Sequence[Row]
+    columns: Sequence[Column]
+    ours: str = "rule@{e}"
+    paper_heading: str = "paper"
+    context: Sequence[tuple[str, Sequence[str]]] = ()
+    """Published figures that were had on other data or under other terms: a name, and for every
+    row what it says."""
+
+
+class Experiment(ABC):
+    """A table of the paper, or several that come from the same trials."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    protocol: ClassVar[int] = 1
+    """Counted up whenever a trial would give other figures: those kept before are passed over."""
+    runs: ClassVar[int]
+    """How many draws the paper took of each task; where it does not say, how many we take."""
+    across: ClassVar[bool] = False
+    """Whether workers take a trial each, or all work at the same one (few, large trials)."""
+
+    def __init__(self, *, quick: bool = False) -> None:
+        self.quick = quick
+        """Whether only the paper's own ε and the controls are wanted, on one draw."""
+
+    @property
+    @abstractmethod
+    def tasks(self) -> Sequence[str]:
+        """What is drawn anew in every run."""
+
+    @abstractmethod
+    def run(self, trial: Trial, n_jobs: int) -> Figures:
+        """One trial; the same figures whatever ``n_jobs`` is."""
+
+    @abstractmethod
+    def tables(self) -> Sequence[Table]:
+        """The paper's tables."""
+
+    @abstractmethod
+    def text(self, results: Results) -> str:
+        """What its reader says of the tables; figures in it are taken from the results."""
+
+    def trials(self, runs: int) -> list[Trial]:
+        """All trials, those of the first draw before those of the second."""
+        return [Trial(task, draw) for draw in range(runs) for task in self.tasks]
