@@ -136,24 +136,27 @@ def ablate(
     own[:, trained.classifier.classes_.astype(np.intp)] = trained.classifier.residuals(
         target.x_test
     )
+    # a source2target model is learned on one thread: workers share the sources
+    through = Parallel(n_jobs=settings.n_jobs, prefer="threads")(
+        delayed(_through)(view, trained.numbers, seed) for view in seen.values()
+    )
     return trained, {
-        name: Errors(own, _through(view, trained.numbers, settings, seed), view.direct)
-        for name, view in seen.items()
+        name: Errors(own, error, view.direct)
+        for (name, view), error in zip(seen.items(), through, strict=True)
     }
 
 
-def _through(view: View, numbers: Numbers, settings: Settings, seed: int) -> Array:
+def _through(view: View, numbers: Numbers, seed: int) -> Array:
     """‖y − ŷ(ŴD(y; P_c^{+sr}); 𝕄^{sr→tg})‖², (N, C)."""
     model = view.release.model
     source = Source(view.release.name, model, np.arange(len(model.autoencoders_)))
-    mapping = learn_source2target(source, view.X, numbers, seed).mapping
-    if mapping is None:
-        return np.full_like(view.direct, np.inf)
     with one_blas_thread():
-        predicted = Parallel(n_jobs=settings.n_jobs, prefer="threads", return_as="generator")(
-            delayed(mapping.predict)(rows) for rows in view.filtered
+        mapping = learn_source2target(source, view.X, numbers, seed).mapping
+        if mapping is None:
+            return np.full_like(view.direct, np.inf)
+        return np.stack(
+            [_squares(view.x_test - mapping.predict(rows)) for rows in view.filtered], axis=1
         )
-        return np.stack([_squares(view.x_test - rows) for rows in predicted], axis=1)
 
 
 def rule_figures(errors: Mapping[str, Errors], y: Numbers) -> Figures:

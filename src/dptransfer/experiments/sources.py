@@ -8,6 +8,7 @@ shape and knows nothing. Releases are seeded here, through the argument that say
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -58,19 +59,22 @@ class Sources:
             return self._unprotected(self[PAPER])
         if name == NOISE:
             return noise_twin(self[PAPER], self._n_jobs, np.random.default_rng([self._seed, 1]))
-        return Release.from_samples(
-            self.X,
-            self.y,
-            epsilon=float(name),
-            delta=DELTA,
-            bounds=(0, 1),
-            classes=range(self._n_classes),
-            name=name,
-            n_components=min(20, self.X.shape[1]),
-            n_jobs=self._n_jobs,
-            random_state=self._seed,
-            insecure_seed=self._seed,
-        )
+        with warnings.catch_warnings():
+            # what a large ε comes to for a whole row overflows on its way to infinity
+            warnings.filterwarnings("ignore", category=RuntimeWarning, module="dp_accounting")
+            return Release.from_samples(
+                self.X,
+                self.y,
+                epsilon=float(name),
+                delta=DELTA,
+                bounds=(0, 1),
+                classes=range(self._n_classes),
+                name=name,
+                n_components=min(20, self.X.shape[1]),
+                n_jobs=self._n_jobs,
+                random_state=self._seed,
+                insecure_seed=self._seed,
+            )
 
     def _unprotected(self, like: Release) -> Release:
         """The same model without noise: it promises nothing, and says so."""

@@ -16,7 +16,8 @@ from dptransfer.data.datasets import load_mnist_split
 from dptransfer.experiments.ablation import Target
 from dptransfer.experiments.experiment import Row, Table
 from dptransfer.experiments.images import CLASSES, COLUMNS, ImageExperiment, usps_sources
-from dptransfer.experiments.sources import Sources
+from dptransfer.experiments.sources import EPSILONS, NOISE, PAPER, Sources
+from dptransfer.experiments.store import Trial
 from dptransfer.experiments.summary import Measured, Results
 
 __all__ = ["UspsMnist"]
@@ -33,7 +34,6 @@ class UspsMnist(ImageExperiment):
     name = "usps-mnist"
     title = "USPS→MNIST, 100 to 500 labels"
     runs = 3
-    grid_runs = 1
     self_training_runs = 0
 
     @property
@@ -45,6 +45,12 @@ class UspsMnist(ImageExperiment):
     def sources(self, n_jobs: int) -> Sources:
         """USPS's training images."""
         return usps_sources(n_jobs)
+
+    def names(self, trial: Trial) -> list[str]:
+        """The sources of a trial: each takes a minute of 60,000 rows, so not all for all."""
+        if trial.draw or self.quick:
+            return [PAPER] if trial.draw else [PAPER, NOISE]
+        return [*EPSILONS, NOISE] if trial.task == self.tasks[0] else [PAPER, NOISE]
 
     def load(self) -> tuple[Target, Numbers]:
         """MNIST; 20,000 of its images where it must be quick."""
