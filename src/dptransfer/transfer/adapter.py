@@ -8,9 +8,10 @@ worth is measured in :mod:`~dptransfer.transfer.trial`.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +23,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dptransfer.errors import DataError, ParameterError
 from dptransfer.models.parameters import check_positive, inducing_limit
 from dptransfer.models.validation import check_squares, new_rows
-from dptransfer.privacy import Guarantee
 from dptransfer.transfer.calibration import probabilities
 from dptransfer.transfer.columns import Columns
 from dptransfer.transfer.decision import Opinions, opinions
 from dptransfer.transfer.gain import TransferGain
 from dptransfer.transfer.labels import read_labels
-from dptransfer.transfer.learning import Known, with_source_classes
+from dptransfer.transfer.learned import Given, Learned, Told
+from dptransfer.transfer.learning import with_source_classes
 from dptransfer.transfer.release import Release
 from dptransfer.transfer.self_training import Settings
 from dptransfer.transfer.strategies import STRATEGIES, choose
@@ -37,27 +38,6 @@ from dptransfer.transfer.trial import HeldOut, Trial, run_trial
 __all__ = ["TransferClassifier"]
 
 Array = npt.NDArray[np.floating]
-
-
-class Fitted(NamedTuple):
-    """What was given to fit, kept for what is worked out later."""
-
-    rows: Array
-    known: Known
-    releases: Sequence[Release]
-
-
-class Told(NamedTuple):
-    """What a release told of itself."""
-
-    name: str
-    guarantee: Guarantee
-    per_record: Guarantee
-
-    @classmethod
-    def of(cls, release: Release) -> Told:
-        """From the release."""
-        return cls(release.name, release.guarantee, release.per_record)
 
 
 class TransferClassifier(ClassifierMixin, BaseEstimator):
@@ -181,9 +161,10 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         self.columns_ = columns
         self.strategy_ = choose(self.strategy, releases)
         self.sources_ = [Told.of(release) for release in releases]
-        self._fitted = Fitted(rows, known._replace(columns=columns), releases)
+        known = known._replace(columns=columns)
+        self._fitted: Given | None = Given(rows, known, releases)
         self._domains, notes = STRATEGIES[self.strategy_].learn(
-            rows, self._fitted.known, releases, settings, self._seed
+            rows, known, releases, settings, self._seed
         )
         self.notes_ += notes
         self._later: dict[str, Any] = {}
@@ -271,12 +252,70 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         trial: Trial = self._later["trial"]
         return trial
 
-    def _given(self) -> Fitted:
+    def _given(self) -> Given:
         if self._fitted is None:
             raise NotFittedError(
                 "the rows given to fit are not part of a model file; give them to predict"
             )
         return self._fitted
+
+    # The file ------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the model to a file, whole or not at all.
+
+        What the source was worth and the temperature go into it, and are measured if they have not
+        been yet. The rows given to fit do not; but what is learned from them is not perturbed, so
+        that the file is as private as they are.
+        """
+        from dptransfer.transfer.model_file import write_model  # noqa: PLC0415 - it imports us
+
+        write_model(self, path, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> TransferClassifier:
+        """Read a model from its file; anything off is one ReleaseError.
+
+        It labels as it did when it was saved, to the bit. It has no `transduction_` and no
+        `held_out_`, which are about rows that it does not hold.
+        """
+        from dptransfer.transfer.model_file import read_model  # noqa: PLC0415 - it imports us
+
+        return read_model(path)
+
+    def learned(self) -> tuple[Learned, Trial]:
+        """What a file holds."""
+        trial = self._tried()
+        names = getattr(self, "feature_names_in_", None)
+        return Learned(
+            self.classes_,
+            self.n_features_in_,
+            names,
+            self.columns_,
+            self.strategy_,
+            self._domains,
+            self.sources_,
+            self.notes_,
+        ), trial
+
+    def become(self, learned: Learned, trial: Trial) -> TransferClassifier:
+        """Take over what a file held; only the parameters must have been set."""
+        self._settings()
+        for name in (self.strategy, learned.strategy):
+            choose(name, [])
+        if learned.strategy not in STRATEGIES:
+            raise ParameterError(f"there is no strategy {learned.strategy!r}")
+        self.classes_ = learned.classes
+        self.n_features_in_ = learned.n_features
+        if learned.feature_names is not None:
+            self.feature_names_in_ = learned.feature_names
+        self.columns_ = learned.columns
+        self.strategy_ = learned.strategy
+        self._domains = list(learned.domains)
+        self.sources_, self.notes_ = learned.sources, learned.notes
+        self._fitted = None
+        self._later = {"trial": trial}
+        return self
 
     # What was asked for --------------------------------------------------------------------------
 

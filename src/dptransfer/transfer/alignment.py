@@ -22,10 +22,11 @@ from dptransfer.transfer.columns import Columns
 if TYPE_CHECKING:
     from dptransfer.transfer.release import Release
 
-__all__ = ["Alignment", "align", "as_given", "covers"]
+__all__ = ["KINDS", "Alignment", "align", "as_given", "covers"]
 
 Array = npt.NDArray[np.floating]
 
+KINDS = ("as given", "same columns", "subspace")
 FAR_OUTSIDE = 10.0
 
 
@@ -33,7 +34,7 @@ class Alignment(NamedTuple):
     """The map y ↦ (y − offset)·scale of the columns that are picked, or y ↦ matrix y."""
 
     kind: str
-    """"as given", "same columns" or "subspace"."""
+    """One of ``KINDS``."""
     offset: Array | None = None
     scale: Array | None = None
     matrix: Array | None = None
