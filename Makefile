@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test check format bench figures clean
+.PHONY: help demo test check format bench figures screenshot clean
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -40,6 +40,9 @@ bench: $(VENV)/.dev  ## measure against the literal transcription; writes benchm
 
 figures: $(VENV)/.dev  ## the paper's pictures of abstraction, as PNG under figures/
 	$(BIN)/dptransfer reproduce figures --out figures
+
+screenshot: $(VENV)/.dev  ## the picture of a report in the README, taken by chromium
+	$(BIN)/python docs/images/report.py
 
 clean:  ## remove the environment and what was built
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis figures build dist

@@ -15,7 +15,7 @@ ALLOWED = {
     "data": set(),
     "transfer": {"numerics", "models", "privacy"},
     "experiments": {"numerics", "models", "privacy", "transfer", "data", "report"},
-    "report": {"numerics", "models", "privacy", "transfer"},
+    "report": {"numerics", "models", "privacy", "transfer", "data"},
     "cli": {"numerics", "models", "privacy", "transfer", "data", "experiments", "report"},
 }
 

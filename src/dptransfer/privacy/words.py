@@ -70,7 +70,8 @@ class Words(NamedTuple):
     """A guarantee taken apart, for whoever sets it in type."""
 
     protected: str
-    promise: str
+    promise: tuple[str, ...]
+    """Its sentences: the definition, what it means for a guess and for the odds, and how far."""
     mechanism: str
     not_covered: tuple[str, ...]
     epsilon: str
@@ -82,7 +83,8 @@ class Words(NamedTuple):
     def __str__(self) -> str:
         """As one paragraph."""
         open_ends = "; ".join(self.not_covered) or "nothing was declared"
-        return f"{self.protected} {self.promise} {self.mechanism} Not covered: {open_ends}."
+        said = " ".join([self.protected, *self.promise, self.mechanism])
+        return f"{said} Not covered: {open_ends}."
 
 
 def statement(guarantee: Guarantee) -> str:
@@ -97,38 +99,38 @@ def in_words(guarantee: Guarantee) -> Words:
     epsilon, delta = guarantee.epsilon, _up(guarantee.delta)
     guess = 1.0 if nothing else best_guess(epsilon, guarantee.delta)
     if nothing:
-        promise = (
+        promise = [
             f"No finite epsilon can be promised at delta = {delta}: nothing is "
             "promised at this delta, and the release must be treated as if the values stood in it."
-        )
+        ]
     else:
-        promise = (
+        promise = [
             f"The guarantee is ({_up(epsilon)}, {delta})-differential privacy: for {pair}, "
             "every set of outcomes is bound by "
-            f"Pr[one] <= {_factor(epsilon)} * Pr[other] + {delta}, both ways round. "
+            f"Pr[one] <= {_factor(epsilon)} * Pr[other] + {delta}, both ways round.",
             "Whoever sees what was released, whatever else they know, and is told that one of two "
             "such data sets, equally likely beforehand, was the true "
             f"one, guesses which with a probability of at most {_rounded_up(guess)} "
-            f"(0.5 is a coin{', and this is no protection against them' * (guess > LITTLE)})."
-        )
+            f"(0.5 is a coin{', and this is no protection against them' * (guess > LITTLE)}).",
+        ]
         if guarantee.delta > 0:
-            promise += (
-                f" Read epsilon as a bound on the odds: at worst it is as if, with probability "
+            promise.append(
+                f"Read epsilon as a bound on the odds: at worst it is as if, with probability "
                 f"{delta} (delta), the truth were told outright, and otherwise the odds "
                 f"between the two moved by a factor of at most {_factor(epsilon)}."
             )
         else:
-            promise += (
-                " Whatever is seen, the odds between the two move by a factor of at most "
+            promise.append(
+                "Whatever is seen, the odds between the two move by a factor of at most "
                 f"{_factor(epsilon)}."
             )
-        promise += (
-            " This holds as far as the random bits behind the noise cannot be told from chance; "
+        promise.append(
+            "This holds as far as the random bits behind the noise cannot be told from chance; "
             "other releases of the same data add up with it."
         )
     return Words(
         f"What is protected is {what}.",
-        promise,
+        tuple(promise),
         f"Made by: {guarantee.mechanism}.",
         guarantee.not_covered,
         "infinite" if nothing else _up(epsilon),

@@ -63,6 +63,8 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : array of shape (C,)
         All classes that the labelled rows or a source know.
+    releases_ : list of Release
+        Those that the strategy uses.
     transduction_ : array of shape (N,)
         A label for every row given to fit: its own, or the predicted one.
     transfer_gain_ : TransferGain or None
@@ -201,6 +203,12 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     def _labels(self, said: Opinions) -> npt.NDArray[Any]:
         labels: npt.NDArray[Any] = self.classes_[said.least.argmin(axis=1)]
         return labels
+
+    @property
+    def releases_(self) -> list[Release]:
+        """The releases that the strategy uses."""
+        check_is_fitted(self, "classes_")
+        return list(self._used)
 
     # What is worked out when it is asked for -----------------------------------------------------
 
