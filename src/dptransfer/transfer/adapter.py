@@ -208,7 +208,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     def releases_(self) -> list[Release]:
         """The releases that the strategy uses."""
         check_is_fitted(self, "classes_")
-        return list(self._used)
+        return list(self._given().releases)
 
     # What is worked out when it is asked for -----------------------------------------------------
 
