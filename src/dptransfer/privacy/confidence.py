@@ -31,12 +31,24 @@ def clopper_pearson(
     >>> f"{low:.3f} {high:.3f}"
     '0.000 0.036'
     """
+    return _at_least(hits, trials, miss), _at_most(hits, trials, miss)
+
+
+def _at_least(hits: ArrayLike, trials: int, miss: float) -> NDArray[np.float64]:
+    k = _checked(hits, trials)
+    return np.where(k > 0, betaincinv(np.maximum(k, 1), trials - k + 1, miss), 0.0)
+
+
+def _at_most(hits: ArrayLike, trials: int, miss: float) -> NDArray[np.float64]:
+    k = _checked(hits, trials)
+    return np.where(k < trials, betaincinv(k + 1, np.maximum(trials - k, 1), 1 - miss), 1.0)
+
+
+def _checked(hits: ArrayLike, trials: int) -> NDArray[np.float64]:
     k = np.asarray(hits, dtype=np.float64)
     if trials < 1 or np.any(k < 0) or np.any(k > trials):
         raise ParameterError("hits must lie between 0 and the number of trials, at least one")
-    low = np.where(k > 0, betaincinv(np.maximum(k, 1), trials - k + 1, miss), 0.0)
-    high = np.where(k < trials, betaincinv(k + 1, np.maximum(trials - k, 1), 1 - miss), 1.0)
-    return low, high
+    return k
 
 
 def epsilon_from_counts(
@@ -56,8 +68,7 @@ def epsilon_from_counts(
     '0.92'
     """
     miss = (1 - confidence) / 2
-    p, _ = clopper_pearson(hits, trials, miss)
-    _, q = clopper_pearson(other_hits, trials, miss)
+    p, q = _at_least(hits, trials, miss), _at_most(other_hits, trials, miss)
     return np.log(np.maximum(np.maximum(p - delta, 0.0) / q, 1.0))
 
 

@@ -72,9 +72,10 @@ def lowest_bit(outputs: Array) -> Array:
 
 def _remainder(modulus: float) -> Callable[[Array], Array]:
     def bucket(outputs: Array) -> Array:
-        within = np.mod(outputs[:, 0] / modulus, 1.0)
+        steps = outputs[:, 0] / modulus
         # Rounded, so that what is on the grid stays in bucket 0 from either side.
-        buckets: Array = np.mod(np.rint(within * BUCKETS), BUCKETS)
+        buckets: Array = np.rint((steps - np.floor(steps)) * BUCKETS)
+        buckets[buckets == BUCKETS] = 0
         return buckets
 
     return bucket
