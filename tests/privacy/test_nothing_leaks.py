@@ -17,9 +17,24 @@ from typer.testing import CliRunner
 
 from dptransfer.cli.app import app
 from dptransfer.errors import DPTransferError
-from dptransfer.privacy import GaussianNoise, Guarantee, LaplaceNoise, Ledger, OptimalNoise
+from dptransfer.privacy import (
+    GaussianBudget,
+    GaussianNoise,
+    Guarantee,
+    LaplaceNoise,
+    Ledger,
+    OptimalNoise,
+)
 from dptransfer.privacy.attacks import membership, recover_element
 from dptransfer.privacy.audit import audit
+from dptransfer.privacy.clipping import (
+    class_counts,
+    class_sums,
+    clip,
+    distance_of_record,
+    pack_symmetric,
+    second_moment,
+)
 
 ROWS = 2_039  # as odd as the values, but public
 MARKED = np.array([7.3918264, -3.2718459, 5.9137486, 8.6172939])
@@ -131,6 +146,43 @@ def test_the_gaussian_refuses_in_silence(seen):
         with pytest.raises(DPTransferError) as refused:
             noise.perturb(wrong)
         seen(everything(refused.value))
+
+
+def test_totals_of_records_are_refused_and_released_in_silence(seen):
+    """Clip, add up, spend the shares of a budget: what is said on the way, and what is refused."""
+    values, labels = private(), np.arange(ROWS) % 3
+    nan, words = spoilt((5, 1), np.nan), private().astype(str).astype(object)
+    for attempt in (
+        lambda: clip(nan, 0.0, 4.0),
+        lambda: clip(words, 0.0, 4.0),
+        lambda: clip(values, values, 4.0),
+        lambda: clip(values, 0.0, values),
+        lambda: class_counts(values[:, 0], 3),
+        lambda: class_counts((values[:, 0] * 1e6).astype(int), 3),
+        lambda: class_sums(values, labels, 3, 4.0),
+        lambda: class_sums(clip(values, 0.0, 4.0), labels[:5], 3, 4.0),
+        lambda: second_moment(values, 20.0),
+        lambda: pack_symmetric(values),
+        lambda: distance_of_record(4.0, sums=float("nan")),
+        lambda: GaussianBudget(1.0, 1e-5, values),
+        lambda: GaussianBudget(1.0, 1e-5, {"sums": values}),
+        lambda: GaussianBudget(1.0, 1e-5, dict.fromkeys(map(float, MARKED), 0.1)),
+        lambda: GaussianBudget(1.0, 1e-5, {"sums": 1.0}).noise("sums", values),
+        lambda: GaussianBudget(1.0, 1e-5, {"sums": 1.0}).noise("sums", 1.0).perturb(nan),
+    ):
+        with pytest.raises(DPTransferError) as refused:
+            attempt()
+        seen(everything(refused.value))
+    budget = GaussianBudget(1.0, 1e-5, {"sums": 0.5, "moments": 0.5})
+    sums = budget.noise("sums", distance_of_record(4.0, sums=1.0))
+    rows = clip(values, 0.0, 4.0)
+    sums.perturb(
+        class_sums(rows, labels, 3, 4.0), progress=lambda done, of: seen(f"{done} of {of}\n")
+    )
+    with pytest.raises(DPTransferError) as refused:
+        sums.perturb(second_moment(rows, 4.0))
+    seen(everything(refused.value))
+    seen(f"{budget!r}{sums!r}{budget.guarantee!r}{budget.guarantee.statement()}")
 
 
 def test_data_in_the_wrong_place_is_not_repeated(seen):
