@@ -41,7 +41,9 @@ def adaptation(classes=("cat", EVIL, EVIL_TOO), **changes):
     plain = {
         "title": f"Cats {EVIL}",
         "lead": "Learned with one release from 100 rows.",
-        "promises": (Promise(EVIL_TOO, cell, cell.per_record(64), facts={"rows": EVIL}),),
+        "promises": (
+            Promise(EVIL_TOO, cell, {"One whole row": cell.per_record(64)}, facts={"rows": EVIL}),
+        ),
         "gain": gain,
         "answers": Answers(classes, counts, 2),
         "hard": hard,
@@ -71,10 +73,20 @@ def results():
         ("labels", "paper", "ours", "difference", "mark"),
         (
             Line(("100", "92.3", "92.4 ± 0.8", "+0.1", "")),
-            Line((EVIL, "95.9", "95.3 ± 0.4", "−0.6", "outside"), marked=True),
+            Line((EVIL, "95.9", "95.3 ± 0.4", "−0.6", "outside"), mark=3),
             Line(("1,000", "–", "97.7", "–", "")),
+            Line(("mean of all", "94.1", "95.1", "–", ""), closing=True),
         ),
+        compares=True,
     )
     drawn = Figure(DRAWING, f"Under it {EVIL}", f"What it shows {EVIL_TOO}")
-    part = Part(f"Digits {EVIL}", ("The source contributed nothing.",), (table,), (drawn, drawn))
-    return ResultsPage("The tables", "Beside the paper.", (part,), {"runs": "3"}, VERSIONS)
+    part = Part(
+        f"Digits {EVIL}",
+        ("The source contributed **nothing** at `ε < 1`.",),
+        (table,),
+        (drawn, drawn),
+    )
+    promise = Promise("a source", element(), {"One image": element().per_record(64)})
+    return ResultsPage(
+        "The tables", "Beside the paper.", (promise,), (part,), {"runs": "3"}, VERSIONS
+    )

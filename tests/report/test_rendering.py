@@ -18,7 +18,7 @@ from dptransfer.transfer.gain import Interval, TransferGain
 
 
 def words(html):
-    body = html[html.index("<body>") : html.index("<script>")]
+    body = html[html.index("<body") : html.index("<script>")]
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))
 
 
@@ -58,7 +58,9 @@ def test_what_is_not_protected_at_all_is_said():
     cell = Guarantee(
         "element", 1.0, 0.5, 1.0, mechanism="x", adjacency="d-adjacency", not_covered=()
     )
-    loose = Promise("loose", cell, cell.per_record(20, delta=0.5), repeatable=True)
+    loose = Promise(
+        "loose", cell, {"One whole row": cell.per_record(20, delta=0.5)}, repeatable=True
+    )
     said = words(render(report_pages.adaptation(promises=(loose,))))
     assert "Nothing is protected here." in said
     assert "One whole row infinite 0.5 1.0000" in said
@@ -170,6 +172,13 @@ def test_what_is_no_drawing_is_refused(text):
 
 def test_a_drawing_without_a_box_gets_one():
     assert 'viewBox="0 0 20 10"' in inline_svg('<svg width="20pt" height="10pt"/>', "f", "")
+
+
+def test_a_drawing_may_hold_pixels_of_its_own():
+    pixels = "data:image/png;base64,iVBORw0KGgo="
+    image = f'<svg xmlns="http://www.w3.org/2000/svg"><image href="{pixels}" width="3"/></svg>'
+    assert f'href="{pixels}"' in inline_svg(image, "f", "")
+    assert "<image" not in inline_svg(image.replace("data:", "http://x.test/"), "f", "")
 
 
 def test_matplotlibs_drawings_stay_whole():

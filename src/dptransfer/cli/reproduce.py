@@ -45,6 +45,9 @@ class Form(StrEnum):
 
 Out = Annotated[Path, typer.Option(help="The folder where finished trials are kept.")]
 As = Annotated[Form, typer.Option("--format", help="How to print the results.")]
+Report = Annotated[
+    Path | None, typer.Option(metavar="HTML", help="Write the results as one HTML page too.")
+]
 
 
 def _command(name: str) -> Callable[..., None]:
@@ -58,6 +61,7 @@ def _command(name: str) -> Callable[..., None]:
             bool, typer.Option("--quick", help="One trial of each, at the paper's ε only.")
         ] = False,
         form: As = Form.TABLE,
+        report: Report = None,
     ) -> None:
         from dptransfer.experiments.runner import perform, plan  # noqa: PLC0415
         from dptransfer.experiments.store import Store  # noqa: PLC0415
@@ -68,7 +72,7 @@ def _command(name: str) -> Callable[..., None]:
         trials = sum(len(todo) for _, todo in steps)
         for _ in progress(perform(steps, store, jobs or _cores()), trials, "trials"):
             pass
-        _print(experiments, store, form)
+        _show(experiments, store, form, report)
 
     command.__doc__ = (
         f"{NAMES[name]}\n\nEvery finished trial is kept in --out at once: stop when you like, and "
@@ -87,14 +91,15 @@ def show(
     out: Out = RESULTS,
     quick: Annotated[bool, typer.Option("--quick", help="Of quick trials.")] = False,
     form: As = Form.TABLE,
+    report: Report = None,
 ) -> None:
     """Print what has been measured so far, without running anything.
 
-    Example: dptransfer reproduce show --out reproduced --format csv
+    Example: dptransfer reproduce show --out reproduced --report results.html
     """
     from dptransfer.experiments.store import Store  # noqa: PLC0415
 
-    _print(_experiments(ALL, quick), Store(_folder(out, quick)), form)
+    _show(_experiments(ALL, quick), Store(_folder(out, quick)), form, report)
 
 
 @reproduce.command("page")
@@ -160,7 +165,7 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _print(experiments: Sequence[Experiment], store: Any, form: Form) -> None:
+def _show(experiments: Sequence[Experiment], store: Any, form: Form, report: Path | None) -> None:
     from dptransfer.experiments.pages import (  # noqa: PLC0415
         digest,
         markdown,
@@ -173,6 +178,11 @@ def _print(experiments: Sequence[Experiment], store: Any, form: Form) -> None:
         raise DataError(
             f"no finished trial is kept in {store.folder}; run one with dptransfer reproduce"
         )
+    if report is not None:
+        from dptransfer.experiments.report_page import results_page  # noqa: PLC0415
+        from dptransfer.report.rendering import write_page  # noqa: PLC0415
+
+        write_page(results_page(found, {"finished trials kept in": str(store.folder)}), report)
     if form is Form.JSON:
         print_json(found)
     elif form is Form.MARKDOWN:

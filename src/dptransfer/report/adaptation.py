@@ -109,7 +109,7 @@ def _promise(release: Release) -> Promise:
     return Promise(
         release.name,
         release.guarantee,
-        release.per_record if element else None,
+        {"One whole row": release.per_record} if element else {},
         bool(manifest.get("noise", {}).get("insecure_seed", False)),
         {
             "kind": release.KIND,

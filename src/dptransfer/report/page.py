@@ -23,7 +23,7 @@ class Promise:
 
     name: str
     guarantee: Guarantee
-    per_record: Guarantee | None = None
+    records: Mapping[str, Guarantee] = field(default_factory=dict)
     """What it amounts to for a whole row, where `guarantee` is for one element."""
     repeatable: bool = False
     """Whether the noise was seeded, so that whoever has the seed can take it off."""
@@ -32,10 +32,10 @@ class Promise:
 
     @property
     def words(self) -> list[tuple[str, Words]]:
-        """Each unit's promise in words, the declared one first."""
-        units = [self.guarantee] + ([self.per_record] if self.per_record else [])
-        called = {"element": "One cell of one row", "record": "One whole row"}
-        return [(called[unit.unit], in_words(unit)) for unit in units]
+        """What is promised to each unit, in words, the declared one first."""
+        unit = {"element": "One cell of one row", "record": "One whole row"}[self.guarantee.unit]
+        promised = {unit: self.guarantee, **self.records}
+        return [(name, in_words(guarantee)) for name, guarantee in promised.items()]
 
 
 class ClassLine(NamedTuple):

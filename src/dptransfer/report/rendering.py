@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +19,8 @@ from dptransfer.errors import DPTransferError
 from dptransfer.transfer.gain import Interval
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from dptransfer.report.page import AdaptationPage
     from dptransfer.report.results import ResultsPage
 
@@ -89,11 +92,15 @@ def render(page: AdaptationPage | ResultsPage) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": _percent, "points": _points}
+    environment.filters |= {
+        "percent": _percent,
+        "points": _points,
+        "marked_up": _marked_up,
+    }
+    environment.globals["Scale"] = Scale
     style, script = (_read(name) for name in ("page.css", "page.js"))
     return environment.get_template(page.template).render(
         page=page,
-        Scale=Scale,
         style=style,
         script=script,
         style_hash=_hash(style),
@@ -115,6 +122,18 @@ def _read(name: str) -> str:
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _marked_up(text: str) -> Markup:
+    """The little of Markdown that paragraphs need: code and strong words; all else is text.
+
+    >>> _marked_up("**no** <b> `x < 1`")
+    Markup('<strong>no</strong> &lt;b&gt; <code>x &lt; 1</code>')
+    """
+    from markupsafe import Markup, escape  # noqa: PLC0415 - comes with jinja2
+
+    marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
+    return Markup(re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", marked))
 
 
 def _percent(share: float, digits: int = 1) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dptransfer.report.page import Promise
 from dptransfer.report.svg import inline_svg
 
 __all__ = ["Figure", "Line", "Part", "ResultTable", "ResultsPage"]
@@ -18,8 +19,10 @@ class Line(NamedTuple):
     """One row of a table: what it is of, and its cells as they are to be read."""
 
     cells: tuple[str, ...]
-    marked: bool = False
-    """Whether it differs from what was expected by more than chance would."""
+    mark: int | None = None
+    """The cell, if any, that differs from what was expected by more than chance would."""
+    closing: bool = False
+    """Whether it sums up the others, and stays below them."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,13 @@ class ResultTable:
     caption: str
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
+    compares: bool = False
+    """Whether its lines may be marked; then the reader can have the marked ones alone."""
 
     def is_number(self, column: int) -> bool:
         """Whether every cell of a column begins with a number, or is empty."""
         cells = [line.cells[column] for line in self.lines]
-        return any(map(self.value, cells)) and all(
+        return any(self.value(cell) is not None for cell in cells) and all(
             self.value(cell) is not None or cell.strip() in {"", "–", "—"} for cell in cells
         )
 
@@ -78,6 +83,7 @@ class ResultsPage:
 
     title: str
     lead: str
+    promises: tuple[Promise, ...]
     parts: tuple[Part, ...]
     parameters: Mapping[str, str]
     versions: Mapping[str, str]
@@ -86,5 +92,5 @@ class ResultsPage:
 
     @property
     def has_marks(self) -> bool:
-        """Whether any line of any table is marked."""
-        return any(line.marked for part in self.parts for t in part.tables for line in t.lines)
+        """Whether there is a table with lines that may be marked."""
+        return any(table.compares for part in self.parts for table in part.tables)

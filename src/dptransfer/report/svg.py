@@ -22,7 +22,7 @@ DRAWS = frozenset(
     re.findall(
         r"\w+",
         "svg g path line polyline polygon rect circle ellipse text tspan use defs clipPath "
-        "linearGradient radialGradient stop marker",
+        "linearGradient radialGradient stop marker image",
     )
 )
 STYLES = frozenset(
@@ -85,6 +85,8 @@ def _keep(element: ElementTree.Element, name: str) -> ElementTree.Element:
         if attribute in {"href", XLINK}:
             if value.startswith("#"):
                 kept.set("href", f"#{name}-{value[1:]}")
+            elif element.tag == f"{SVG}image" and value.startswith("data:image/png;base64,"):
+                kept.set("href", value)
         elif attribute == "id":
             kept.set("id", f"{name}-{value}")
         elif attribute in STYLES | PLACES:
@@ -95,7 +97,9 @@ def _keep(element: ElementTree.Element, name: str) -> ElementTree.Element:
         kept.text = element.text
     for child in element:
         if _plain(child.tag) in DRAWS:
-            kept.append(_keep(child, name))
+            copy = _keep(child, name)
+            if copy.tag != "image" or "href" in copy.attrib:
+                kept.append(copy)
     if kept.tag == "text":
         for copy, child in zip(kept, [c for c in element if _plain(c.tag) in DRAWS], strict=True):
             copy.tail = child.tail
