@@ -11,6 +11,7 @@ NAMES = [
     "mechanisms",
     "per_record",
     "privacy_audit",
+    "record_audit",
     "privacy_attacks",
     "digit_under_noise",
 ]

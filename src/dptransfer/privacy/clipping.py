@@ -124,8 +124,9 @@ def class_sums(rows: Floats, labels: npt.ArrayLike, n_classes: int, radius: floa
     step, _ = _grid(_check_radius(radius))
     sums = np.zeros((n_classes, rows.shape[1]))
     for block, whole in _whole(rows, radius):
-        members = (classes[block, None] == np.arange(n_classes)).astype(np.float64)
-        sums += members.T @ whole
+        order = np.argsort(classes[block], kind="stable")
+        kinds, first = np.unique(classes[block][order], return_index=True)
+        sums[kinds] += np.add.reduceat(whole[order], first, axis=0)
     return sums * step
 
 
