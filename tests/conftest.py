@@ -10,6 +10,8 @@ import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
+os.environ["DPTRANSFER_OFFLINE"] = "1"  # no test asks a public host for anything
+
 threadpool_limits(1)  # the literal transcription has small matrices too
 
 settings.register_profile("dptransfer", deadline=None, max_examples=60)

@@ -32,7 +32,7 @@ def rooms_imported(path):
         for name in names:
             package, _, rest = name.partition(".")
             room = rest.split(".")[0]
-            if package != "dptransfer" or room in {"", "errors", "__version__"}:
+            if package != "dptransfer" or room in {"", "errors", "progress", "__version__"}:
                 continue
             # a name that the package itself gives out comes from the models
             yield room if (ROOT / room).is_dir() else "models"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dptransfer.cli.output import print_json, print_table, progress
+from dptransfer.cli.output import listening, print_json, print_table, progress
 from dptransfer.errors import DataError
 
 if TYPE_CHECKING:
@@ -70,6 +70,9 @@ def _command(name: str) -> Callable[..., None]:
         store = Store(_folder(out, quick))
         steps = plan(experiments, store, runs)
         trials = sum(len(todo) for _, todo in steps)
+        with listening():
+            for experiment in dict.fromkeys(experiment for experiment, _ in steps):
+                experiment.get_ready()
         for _ in progress(perform(steps, store, jobs or _cores()), trials, "trials"):
             pass
         _show(experiments, store, form, report)

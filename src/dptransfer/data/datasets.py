@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dptransfer.data.at_hand import file_at_hand, folders, read_arrays
-from dptransfer.data.heart import HEART_COLUMNS, HOSPITALS, heart_bounds, load_heart
+from dptransfer.data.heart import HEART, HEART_COLUMNS, HOSPITALS, heart_bounds, load_heart
 from dptransfer.data.office_caltech import DOMAINS, OfficeCaltech, load_office_caltech
-from dptransfer.errors import DataError
+from dptransfer.data.published import Arrays, Published, load, numbers
 
 __all__ = [
     "DOMAINS",
+    "HEART",
     "HEART_COLUMNS",
     "HOSPITALS",
+    "MNIST",
+    "USPS",
     "Images",
     "OfficeCaltech",
     "Split",
@@ -30,6 +34,8 @@ __all__ = [
 
 Pixels = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
+
+CLASSES = 10
 
 
 class Images(NamedTuple):
@@ -50,6 +56,53 @@ class Split(NamedTuple):
     y_test: Labels
 
 
+def _decode(files: Sequence[bytes], learned_from: int, grid: int) -> Arrays:
+    """Arrays from a table of pixels and digits; rows to learn from come first.
+
+    The digits are the first column or the last, whichever has ten values. Pixels of -1 to 1 become
+    those of 0 to 1, and all are rounded to multiples of 1 / grid.
+    """
+    table = numbers(files[0])
+    last = len(np.unique(table[:, -1])) == CLASSES
+    y = table[:, -1 if last else 0]
+    X = table[:, :-1] if last else table[:, 1:]
+    if X.min() < 0:
+        X = (X + 1) / 2
+    X = np.rint(X * grid) / grid
+    X, y = X.astype(np.uint8 if grid == 1 else np.float32), (y - y.min()).astype(np.uint8)
+    n = learned_from
+    return dict(zip(Split._fields, (X[:n], y[:n], X[n:], y[n:]), strict=True))
+
+
+def _published(
+    what: str, file: str, address: str, rows: tuple[int, int], pixels: int, grid: int, sha256: str
+) -> Published:
+    n, m = rows
+    shapes = dict(zip(Split._fields, ((n, pixels), (n,), (m, pixels), (m,)), strict=True))
+    decode = partial(_decode, learned_from=n, grid=grid)
+    return Published(what, file, (address,), shapes, grid, sha256, decode)
+
+
+MNIST = _published(
+    "MNIST",
+    "mnist.npz",
+    "https://api.openml.org/data/v1/download/52667/mnist_784.arff",
+    rows=(60_000, 10_000),
+    pixels=784,
+    grid=1,
+    sha256="af01f849d0c6a524dad029e6ac5eef6a033583eba90bfe9486011e912545c263",
+)
+USPS = _published(
+    "USPS",
+    "usps.npz",
+    "https://api.openml.org/data/v1/download/18805612/USPS.arff",
+    rows=(7_291, 2_007),
+    pixels=256,
+    grid=2000,
+    sha256="60b796258359cb1d562d311c5ddc34affaa256d49818c2d3e4c033777a2cbfdc",
+)
+
+
 def load_mnist() -> Images:
     """MNIST's 60,000 training images."""
     mnist = load_mnist_split()
@@ -58,23 +111,16 @@ def load_mnist() -> Images:
 
 def load_mnist_split() -> Split:
     """MNIST: 60,000 images of 28 × 28 pixels to learn from and 10,000 to be tested on."""
-    return _load("MNIST", "mnist.npz", 255.0)
+    return _split(MNIST, 255.0)
 
 
 def load_usps_split() -> Split:
     """USPS: 7,291 images of 16 × 16 pixels to learn from and 2,007 to be tested on."""
-    return _load("USPS", "usps.npz", 1.0)
+    return _split(USPS, 1.0)
 
 
-def _load(what: str, name: str, white: float) -> Split:
-    path = file_at_hand(name)
-    if path is None:
-        raise DataError(
-            f"{what} is not at hand: set DPTRANSFER_DATA to a folder that holds {name} with the "
-            f"arrays x_train, y_train, x_test and y_test (looked in "
-            f"{', '.join(map(str, folders()))})"
-        )
-    arrays = read_arrays(path, Split._fields, what)
+def _split(data: Published, white: float) -> Split:
+    arrays = load(data)
     x_train, y_train, x_test, y_test = (arrays[field] for field in Split._fields)
     return Split(
         x_train.reshape(len(x_train), -1).astype(np.float64) / white,

@@ -6,15 +6,15 @@ al., 1989]; given away by the UCI machine learning repository.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dptransfer.data.at_hand import file_at_hand, folders, read_arrays
-from dptransfer.errors import DataError
+from dptransfer.data.published import Arrays, Published, load, numbers
 
-__all__ = ["HEART_COLUMNS", "HOSPITALS", "HeartColumn", "heart_bounds", "load_heart"]
+__all__ = ["HEART", "HEART_COLUMNS", "HOSPITALS", "HeartColumn", "heart_bounds", "load_heart"]
 
 HOSPITALS = ("cleveland", "hungarian", "switzerland", "va")
 
@@ -52,16 +52,41 @@ def heart_bounds() -> list[tuple[float, float]]:
     return [(column.lowest, column.highest) for column in HEART_COLUMNS]
 
 
+def _decode(files: Sequence[bytes]) -> Arrays:
+    """Arrays from the hospitals' tables; their last column is how ill, 0 for healthy."""
+    arrays: Arrays = {}
+    for hospital, raw in zip(HOSPITALS, files, strict=True):
+        table = numbers(raw)
+        arrays[f"{hospital}_x"] = table[:, :-1].astype(np.float32)
+        arrays[f"{hospital}_y"] = (table[:, -1] > 0).astype(np.uint8)
+    return arrays
+
+
+PATIENTS = (303, 294, 123, 200)
+UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease"
+
+HEART = Published(
+    what="heart disease",
+    file="heart.npz",
+    addresses=tuple(f"{UCI}/processed.{hospital}.data" for hospital in HOSPITALS),
+    shapes={
+        f"{hospital}_{which}": shape
+        for hospital, n in zip(HOSPITALS, PATIENTS, strict=True)
+        for which, shape in (("x", (n, len(HEART_COLUMNS))), ("y", (n,)))
+    },
+    grid=1000,
+    sha256="b0e272c81f4a513ea9037a34f27d3ba589f9ed00629673807a10739edd7dff86",
+    decode=_decode,
+)
+
+
 def load_heart() -> dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]]:
     """The four hospitals' patients: 13 measurements, NaN where missing, and 1 for the ill.
 
     The zeros of `chol` and `trestbps` are left as published, though they stand for measurements
     that were not taken: in Switzerland all of `chol`.
     """
-    path = file_at_hand("heart.npz")
-    if path is None:
-        raise DataError(f"heart.npz is in none of the folders {', '.join(map(str, folders()))}")
-    arrays = read_arrays(path, [h + s for h in HOSPITALS for s in ("_x", "_y")], "heart disease")
+    arrays = load(HEART)
     return {
         hospital: (
             arrays[f"{hospital}_x"].astype(np.float64),

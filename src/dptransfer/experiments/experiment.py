@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
+from dptransfer.data.published import Published, at_hand_or_downloaded
 from dptransfer.experiments.store import Figures, Trial
 from dptransfer.experiments.summary import Measured, Results
 
@@ -55,6 +56,8 @@ class Experiment(ABC):
     """Counted up whenever a trial would give other figures: those kept before are passed over."""
     runs: ClassVar[int]
     """How many draws the paper took of each task; where it does not say, how many we take."""
+    data: ClassVar[Sequence[Published]] = ()
+    """The published data sets that are read."""
     across: ClassVar[bool] = False
     """Whether workers take a trial each, or all work at the same one (few, large trials)."""
 
@@ -66,6 +69,11 @@ class Experiment(ABC):
     @abstractmethod
     def tasks(self) -> Sequence[str]:
         """What is drawn anew in every run."""
+
+    def get_ready(self) -> None:
+        """See that the data are at hand, or download them: once, before any worker needs them."""
+        for data in self.data:
+            at_hand_or_downloaded(data)
 
     @abstractmethod
     def run(self, trial: Trial, n_jobs: int) -> Figures:

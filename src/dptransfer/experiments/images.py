@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dptransfer.data.datasets import load_mnist_split, load_usps_split
+from dptransfer.data.datasets import MNIST, USPS, load_mnist_split, load_usps_split
+from dptransfer.data.published import Published
 from dptransfer.experiments.ablation import (
     Target,
     View,
@@ -62,6 +64,7 @@ def usps_sources(n_jobs: int) -> Sources:
 class ImageExperiment(Experiment):
     """A target of digits of which a few of every class are labelled."""
 
+    data: ClassVar[Sequence[Published]] = (MNIST, USPS)
     grid_runs = 2
     """Draws for which every ε is tried; later draws have those of ``always`` only."""
     self_training_runs = 2

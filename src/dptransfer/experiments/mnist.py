@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dptransfer.data.datasets import load_mnist_split
+from dptransfer.data.datasets import MNIST, load_mnist_split
 from dptransfer.experiments.ablation import Target
 from dptransfer.experiments.baselines import svm
 from dptransfer.experiments.experiment import Column, Row, Table
@@ -38,6 +38,7 @@ class Mnist(ImageExperiment):
     name = "mnist"
     title = "MNIST, 100 labels"
     runs = 5
+    data = (MNIST,)
 
     @property
     def tasks(self) -> Sequence[str]:
