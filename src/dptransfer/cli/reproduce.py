@@ -56,7 +56,10 @@ def _command(name: str) -> Callable[..., None]:
         runs: Annotated[
             int | None, typer.Option(min=1, help="Draws of each task; by default the paper's.")
         ] = None,
-        jobs: Annotated[int, typer.Option(min=1, help="Workers; figures do not change.")] = 0,
+        jobs: Annotated[
+            int | None,
+            typer.Option(min=1, help="Workers, by default one a core; figures do not change."),
+        ] = None,
         quick: Annotated[
             bool, typer.Option("--quick", help="One trial of each, at the paper's ε only.")
         ] = False,
