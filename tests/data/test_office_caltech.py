@@ -208,7 +208,7 @@ def test_damaged_files_give_one_kind_of_error(folder):
         (lambda three: [(s - 1, k, t) for s, k, t in three], "something else than rows from 1"),
         (lambda three: [(s + 0.5, k, t) for s, k, t in three], "something else than rows from 1"),
         (
-            lambda three: [(s * np.inf, k, t) for s, k, t in three],
+            lambda three: [(s + np.inf, k, t) for s, k, t in three],
             "something else than rows from 1",
         ),
         (lambda three: [(s, k, t + 99) for s, k, t in three], "of caltech, which has 50"),

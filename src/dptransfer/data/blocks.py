@@ -153,7 +153,9 @@ def bounded(rows: int, width: int) -> int:
 
 
 def check_names(path: Path, names: Sequence[str]) -> list[str]:
-    """Refuse column names that are empty, or there twice; they are told by their place."""
+    """Refuse no columns, and names that are empty or there twice; they are told by their place."""
+    if not names:
+        raise DataError(f"{path} has no columns")
     first: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
         if not name.strip():

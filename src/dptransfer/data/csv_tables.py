@@ -17,11 +17,12 @@ from typing import TextIO
 
 import numpy as np
 
-from dptransfer.data.blocks import Cells, Table, bounded, check_names, objects
+from dptransfer.data.blocks import Cells, Table, bounded, check_names, objects, readable
 from dptransfer.errors import DataError
 
 __all__ = ["CsvTable"]
 
+GZIP = b"\x1f\x8b"
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 
 
@@ -31,6 +32,7 @@ class CsvTable(Table):
     def __init__(self, path: Path, delimiter: str) -> None:
         self.path = path
         self._delimiter = delimiter
+        self._check_packing()
         header = next(self._rows(), None)
         if header is None:
             raise DataError(f"{path} is empty; a table begins with its columns' names")
@@ -83,8 +85,23 @@ class CsvTable(Table):
         except OSError as error:
             raise DataError(f"{self.path} cannot be read: {error.strerror}") from error
 
+    def _check_packing(self) -> None:
+        """Refuse a file whose name says that it is compressed and it is not, or the reverse."""
+        with readable(self.path, "text"), self.path.open("rb") as file:
+            packed = file.read(2) == GZIP
+        if packed and not self._packed:
+            raise DataError(
+                f"{self.path} is compressed by gzip; give it a name that ends in .csv.gz"
+            )
+        if self._packed and not packed:
+            raise DataError(f"{self.path} is not compressed by gzip; take .gz off its name")
+
+    @property
+    def _packed(self) -> bool:
+        return self.path.name.lower().endswith(".gz")
+
     def _open(self) -> TextIO:
-        opener = gzip.open if self.path.name.lower().endswith(".gz") else open
+        opener = gzip.open if self._packed else open
         return opener(self.path, "rt", encoding="utf-8-sig", newline="")
 
     def _nearest(self, name: str) -> str:

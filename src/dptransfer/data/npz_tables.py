@@ -103,7 +103,7 @@ class NpzTable(Table):
             raise DataError(
                 f"{self.path}: the array 'columns' must hold the {width} names of X's columns"
             )
-        return [name for block in _stream(archive, names, width) for name in block.tolist()]
+        return [name for block in _stream(archive, names, width) for name in block[:, 0].tolist()]
 
     def _read(
         self, names: list[str], rows: int, text: Mapping[str, Collection[str]]

@@ -121,9 +121,13 @@ def open_writer(path: str | Path | None, columns: Sequence[str]) -> Iterator[Tab
         pyarrow_for(Path(path))
         with whole_file(path) as stream:
             table = ParquetWriter(stream, path, columns)
-            yield table
-            with writing_to(path):
-                table.finish()
+            try:
+                yield table
+                with writing_to(path):
+                    table.finish()
+            except BaseException:
+                table.abandon()
+                raise
     else:
         endings = ", ".join([*DELIMITERS, *PARQUET])
         raise DataError(f"{path} cannot be written: the name of a table ends in {endings}")
@@ -158,21 +162,26 @@ class ParquetWriter(TableWriter):
         self._file: Any = None
 
     def _write(self, cells: list[Cells]) -> None:
-        arrays = [self._array(column) for column in cells]
+        types = self._file.schema.types if self._file else [None] * len(cells)
+        arrays = [self._array(*column) for column in zip(self.columns, cells, types, strict=True)]
         if self._file is None:
             types = [self._type(array) for array in arrays]
             self._open(self._pa.schema(list(zip(self.columns, types, strict=True))))
-        self._file.write_table(
-            self._pa.Table.from_arrays(
-                [a.cast(t) for a, t in zip(arrays, self._file.schema.types, strict=True)],
-                schema=self._file.schema,
-            )
-        )
+            arrays = [array.cast(kind) for array, kind in zip(arrays, types, strict=True)]
+        self._file.write_table(self._pa.Table.from_arrays(arrays, schema=self._file.schema))
 
-    def _array(self, cells: Cells) -> Any:
-        if cells.dtype.kind == "f":
-            return self._pa.array(cells, from_pandas=True)
-        return self._pa.array(cells.tolist() if cells.dtype == object else cells)
+    def _array(self, name: str, cells: Cells, kind: Any) -> Any:
+        try:
+            if cells.dtype.kind == "f":
+                array = self._pa.array(cells, from_pandas=True)
+            else:
+                array = self._pa.array(cells.tolist() if cells.dtype == object else cells)
+            return array if kind is None else array.cast(kind)
+        except self._pa.ArrowException as error:
+            raise DataError(
+                f"{self.path} cannot be written: column {name!r} does not hold one kind of values "
+                "throughout, as Parquet asks; write a CSV file instead"
+            ) from error
 
     def _type(self, array: Any) -> Any:
         """The type of a column; text where its first block is nothing but missing."""
@@ -186,3 +195,10 @@ class ParquetWriter(TableWriter):
         if self._file is None:
             self._open(self._pa.schema([(name, self._pa.string()) for name in self.columns]))
         self._file.close()
+
+    def abandon(self) -> None:
+        """Close the file while its stream is open, or pyarrow tries later and complains aloud."""
+        if self._file is not None:
+            with suppress(Exception):
+                self._file.close()
+            self._file.is_open = False
