@@ -73,6 +73,14 @@ def test_numbers_called_complex_that_have_no_imaginary_part_are_not_read_on_into
     assert read_mat(bytes(raw))["fts"] is None
 
 
+def test_a_small_element_holds_four_bytes_at_most():
+    raw = saved()
+    assert raw[168:175] == b"\x01\x00\x03\x00fts"
+    raw[170] = 5
+    with pytest.raises(ValueError, match="larger than what is around it"):
+        read_mat(bytes(raw))
+
+
 def test_many_levels_are_refused():
     deep = 1.0
     for _ in range(40):
