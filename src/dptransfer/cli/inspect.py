@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dptransfer.transfer.columns import Column
     from dptransfer.transfer.release import Release
 
-__all__ = ["facts", "inspect"]
+__all__ = ["facts", "inspect", "pair"]
 
 COLUMNS_SHOWN = 20
 
@@ -99,15 +99,16 @@ def facts(release: Release, size: int) -> list[tuple[str, str]]:
         ("rows", f"{told['n_rows']:,}"),
         ("columns", f"{len(release.columns):,} ({release.n_features:,} features)"),
         ("classes", ", ".join(f"{label} ({rows:,})" for label, rows in sizes)),
-        ("protects one cell", _pair(release.guarantee)),
-        ("so one whole row", _pair(release.per_record)),
+        ("protects one cell", pair(release.guarantee)),
+        ("so one whole row", pair(release.per_record)),
         ("noise", noise["mechanism"] + " INSECURE: seeded" * noise["insecure_seed"]),
         ("perturbed rows", "in the file" if release.samples else "not in the file"),
         ("size", f"{size:,} bytes"),
     ]
 
 
-def _pair(guarantee: Guarantee) -> str:
+def pair(guarantee: Guarantee) -> str:
+    """The numbers of a guarantee."""
     from dptransfer.privacy.words import in_words  # noqa: PLC0415
 
     words = in_words(guarantee)

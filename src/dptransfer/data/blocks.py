@@ -100,11 +100,15 @@ class Table(ABC):
                 "blocks needs at least one row and one column, and text columns among the columns"
             )
         for name in columns:
-            if name not in self.columns:
-                raise DataError(f"{self.path} has no column {name!r}{self._nearest(name)}")
+            self.need(name)
         names = list(dict.fromkeys(columns))
         words = {name: frozenset(text[name] if isinstance(text, Mapping) else ()) for name in text}
         return _numbered(self._read(names, bounded(rows, len(names)), words))
+
+    def need(self, name: str) -> None:
+        """Refuse a column that is not there, with the nearest that is."""
+        if name not in self.columns:
+            raise DataError(f"{self.path} has no column {name!r}{self._nearest(name)}")
 
     @abstractmethod
     def _read(

@@ -7,6 +7,7 @@ disk does that take the name wanted. Whoever looks sees the old file or the new 
 from __future__ import annotations
 
 import csv
+import errno
 import os
 import secrets
 import sys
@@ -35,11 +36,14 @@ def writing_to(path: Path | str) -> Iterator[None]:
 
 
 @contextmanager
-def whole_file(path: str | Path, mode: Literal["w", "wb"] = "wb") -> Iterator[IO[Any]]:
+def whole_file(
+    path: str | Path, mode: Literal["w", "wb"] = "wb", *, overwrite: bool = True
+) -> Iterator[IO[Any]]:
     """Open a file to write; it appears under its name when the block ends, and only then.
 
     On any exception, an interrupt too, nothing is left behind and a file that was there before is
-    as it was. Text is UTF-8, its newlines as they are written.
+    as it was. Text is UTF-8, its newlines as they are written. Where nothing may be overwritten, a
+    file that got the name in the meantime keeps it.
 
     Raises
     ------
@@ -62,7 +66,7 @@ def whole_file(path: str | Path, mode: Literal["w", "wb"] = "wb") -> Iterator[IO
             stream.flush()
             os.fsync(stream.fileno())
             stream.close()
-            part.replace(target)
+            _give_name(part, target, overwrite)
     except BaseException:
         with suppress(OSError):  # a full disk is full for what is still in the buffer too
             if stream is not None:
@@ -70,6 +74,22 @@ def whole_file(path: str | Path, mode: Literal["w", "wb"] = "wb") -> Iterator[IO
         with suppress(OSError):
             part.unlink()
         raise
+
+
+def _give_name(part: Path, target: Path, overwrite: bool) -> None:
+    """Make the file visible in one step; two that want one name at once do not both get it."""
+    if not overwrite:
+        try:
+            os.link(part, target)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            if target.exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        else:
+            part.unlink()
+            return
+    part.replace(target)
 
 
 class TableWriter(ABC):
@@ -91,7 +111,9 @@ class TableWriter(ABC):
 
 
 @contextmanager
-def open_writer(path: str | Path | None, columns: Sequence[str]) -> Iterator[TableWriter]:
+def open_writer(
+    path: str | Path | None, columns: Sequence[str], *, overwrite: bool = True
+) -> Iterator[TableWriter]:
     r"""Write a table with the named columns: CSV, TSV or Parquet, by the ending of the name.
 
     None or "-" is CSV on standard output. A file appears whole or not at all, see
@@ -113,13 +135,13 @@ def open_writer(path: str | Path | None, columns: Sequence[str]) -> Iterator[Tab
     ending = Path(path).name.lower()
     delimiter = next((d for end, d in DELIMITERS.items() if ending.endswith(end)), None)
     if delimiter is not None:
-        with whole_file(path, "w") as stream:
+        with whole_file(path, "w", overwrite=overwrite) as stream:
             with writing_to(path):
                 text = CsvWriter(stream, path, columns, delimiter)
             yield text
     elif ending.endswith(PARQUET):
         pyarrow_for(Path(path))
-        with whole_file(path) as stream:
+        with whole_file(path, overwrite=overwrite) as stream:
             table = ParquetWriter(stream, path, columns)
             try:
                 yield table

@@ -19,12 +19,13 @@ from dptransfer.errors import DPTransferError
 from dptransfer.transfer.gain import Interval
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from markupsafe import Markup
 
     from dptransfer.report.page import AdaptationPage
     from dptransfer.report.results import ResultsPage
 
-__all__ = ["Scale", "render", "write_page"]
+__all__ = ["Scale", "render", "templates", "write_page"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -71,14 +72,8 @@ class Scale(NamedTuple):
         return cls(-reach, reach)
 
 
-def render(page: AdaptationPage | ResultsPage) -> str:
-    """The page as one HTML file.
-
-    Raises
-    ------
-    DPTransferError
-        Where jinja2 is not installed.
-    """
+def templates() -> Environment:
+    """The templates, or an error that says how to come by jinja2."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - an extra
     except ImportError:
@@ -98,20 +93,35 @@ def render(page: AdaptationPage | ResultsPage) -> str:
         "marked_up": _marked_up,
     }
     environment.globals["Scale"] = Scale
+    return environment
+
+
+def render(page: AdaptationPage | ResultsPage) -> str:
+    """The page as one HTML file.
+
+    Raises
+    ------
+    DPTransferError
+        Where jinja2 is not installed.
+    """
     style, script = (_read(name) for name in ("page.css", "page.js"))
-    return environment.get_template(page.template).render(
-        page=page,
-        style=style,
-        script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+    return (
+        templates()
+        .get_template(page.template)
+        .render(
+            page=page,
+            style=style,
+            script=script,
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+        )
     )
 
 
-def write_page(page: AdaptationPage | ResultsPage, path: Path) -> Path:
+def write_page(page: AdaptationPage | ResultsPage, path: Path, *, overwrite: bool = True) -> Path:
     """Render a page into a file, which appears whole or not at all."""
     text = render(page)
-    with whole_file(path, "w") as stream, writing_to(path):
+    with whole_file(path, "w", overwrite=overwrite) as stream, writing_to(path):
         stream.write(text)
     return path
 
