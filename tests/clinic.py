@@ -1,4 +1,4 @@
-"""A small clinic's table to release, and the command line as a process of its own."""
+"""A small clinic's table to release, keys, and the command line as a process of its own."""
 
 import csv
 import json
@@ -6,6 +6,13 @@ import subprocess
 import sys
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
 
 BOUNDS = {
     "age": {"low": 0, "high": 120, "fill": 50},
@@ -55,6 +62,16 @@ def clinic(folder, **changes):
 def command(table, arguments, *flags):
     """The words of the command line."""
     return ["release", table, *(word for pair in arguments.items() for word in pair), *flags]
+
+
+def key_files(folder, name="key"):
+    key = ed25519.Ed25519PrivateKey.generate()
+    private, public = folder / f"{name}.pem", folder / f"{name}.pub"
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    public.write_bytes(
+        key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    )
+    return private, public
 
 
 def process(*words, **options):

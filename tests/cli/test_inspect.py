@@ -1,14 +1,7 @@
 import json
 
 import pytest
-from clinic import clinic, command, process
-from cryptography.hazmat.primitives.asymmetric import ed25519
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-)
+from clinic import clinic, command, key_files, process
 from typer.testing import CliRunner
 
 from dptransfer.cli.app import app
@@ -18,16 +11,6 @@ from dptransfer.transfer import container
 
 def run(*words):
     return CliRunner().invoke(app, list(map(str, words)))
-
-
-def key_files(folder, name="key"):
-    key = ed25519.Ed25519PrivateKey.generate()
-    private, public = folder / f"{name}.pem", folder / f"{name}.pub"
-    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    public.write_bytes(
-        key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    )
-    return private, public
 
 
 @pytest.fixture(scope="module")

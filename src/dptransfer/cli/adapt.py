@@ -95,10 +95,11 @@ def adapt(
     """
     from dptransfer.cli import adopted, matched  # noqa: PLC0415 - `--help` starts without them
     from dptransfer.data.tables import open_table  # noqa: PLC0415
-    from dptransfer.transfer.strategies import AUTO, STRATEGIES, choose  # noqa: PLC0415
+    from dptransfer.transfer.strategies import STRATEGIES, choose  # noqa: PLC0415
 
     paths = source or []
-    if not paths and strategy != AUTO and STRATEGIES[choose(strategy, [])].uses_source:
+    uses_source = STRATEGIES[choose(strategy, [])].uses_source
+    if uses_source and not paths:
         raise ParameterError(f"--strategy {strategy} learns from releases; name one with --source")
     adopted.check_output(out, overwrite, [table, *paths])
     if report is not None:
@@ -113,13 +114,15 @@ def adapt(
         found = matched.match(rows, names, releases, own)
         data = _read(rows, found.columns, label, identifier, releases)
         model = _learned(rows, data, found.columns, releases, strategy, seed)
+        if releases and not model.sources_:
+            model.notes_.append(f"{strategy} takes nothing from the sources but their columns")
         model.notes_ += found.notes
         model.notes_ += matched.far_outside(found.columns, data.X, releases, own)
         model.save(out, overwrite=overwrite)  # which is when the source is weighed
         if report is not None:
             _write_page(model, data, report, overwrite, {"table": str(table), "model": str(out)})
-    labelled = sum(label is not None for label in data.y.tolist())
-    told = outcome(model, given, labelled) | {"left_out": found.left_out}
+    used = given if model.sources_ else []
+    told = outcome(model, used, data.y.tolist()) | {"left_out": found.left_out}
     files = {
         "file": str(out),
         "bytes": out.stat().st_size,
@@ -129,7 +132,7 @@ def adapt(
     if as_json:
         print_json(files | told)
         return
-    print_outcome(told, releases, files)
+    print_outcome(told, [release for release, _ in used], files)
 
 
 class _Data(NamedTuple):

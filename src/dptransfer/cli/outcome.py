@@ -19,14 +19,16 @@ __all__ = ["outcome", "print_outcome"]
 
 
 def outcome(
-    model: TransferClassifier, given: Sequence[tuple[Release, Container]], labelled: int
+    model: TransferClassifier,
+    used: Sequence[tuple[Release, Container]],
+    labels: Sequence[object],
 ) -> dict[str, Any]:
-    """All that there is to say of a fitted model and of the releases that it was given."""
+    """All that there is to say of a fitted model, the releases that it used and its labels."""
     gain, accuracy = model.transfer_gain_, _accuracy(model)
     columns = model.columns_
     return {
-        "rows": len(model.transduction_),
-        "labelled": labelled,
+        "rows": len(labels),
+        "labelled": sum(label is not None for label in labels),
         "classes": model.classes_.tolist(),
         "columns": [] if columns is None else columns.names,
         "features": model.n_features_in_,
@@ -40,7 +42,7 @@ def outcome(
                 "guarantee": release.guarantee.to_dict(),
                 "per_record": release.per_record.to_dict(),
             }
-            for release, file in given
+            for release, file in used
         ],
         "accuracy": None if accuracy is None else accuracy._asdict(),
         "gain": None if gain is None else gain.to_dict(),
