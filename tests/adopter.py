@@ -4,9 +4,19 @@ import numpy as np
 from clinic import clinic, command, rows, write_csv
 from typer.testing import CliRunner
 
+from dptransfer import TransferClassifier
 from dptransfer.cli.app import app
+from dptransfer.transfer import trial
 
 ROWS, LABELLED = 60, 20
+
+
+def make_quick(patch):
+    """Shallow models, one round, a trial of two fits: where the command runs in this process."""
+    patch.setattr(trial, "FOLDS", 2)
+    patch.setattr(trial, "REPEATS", 1)
+    for name, value in (("schedule", (5,)), ("n_layers", 1)):
+        patch.setitem(TransferClassifier.__init__.__kwdefaults__, name, value)
 
 
 def run(*words):

@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from adopter import WRITERS, adopter, done, ours, run
+from adopter import WRITERS, adopter, done, make_quick, ours, run
 from clinic import process, write_csv
 from sklearn import metrics
 from sklearn.datasets import load_digits
@@ -10,7 +10,6 @@ from sklearn.datasets import load_digits
 from dptransfer import TransferClassifier
 from dptransfer.cli import adopted
 from dptransfer.errors import DataError, ReleaseError
-from dptransfer.transfer import trial
 from dptransfer.transfer.gain import wilson
 
 X, Y = load_digits(n_class=4, return_X_y=True)
@@ -120,8 +119,7 @@ def test_many_classes_are_not_all_shown(tmp_path, digits):
 @pytest.fixture(scope="module")
 def clinic_model(tmp_path_factory):
     with pytest.MonkeyPatch.context() as quick:
-        quick.setattr(trial, "FOLDS", 2)
-        quick.setattr(trial, "REPEATS", 1)
+        make_quick(quick)
         return adopter(tmp_path_factory.mktemp("adopter")) / "ours.model"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from adopter import WRITERS, adopter, done, names, ours, run
+from adopter import WRITERS, adopter, done, make_quick, names, ours, run
 from clinic import process, write_csv
 from sklearn.datasets import load_digits
 
@@ -19,7 +19,6 @@ from dptransfer.cli.predict import SAID
 from dptransfer.data import writing
 from dptransfer.data.tables import open_table
 from dptransfer.errors import DataError, ParameterError, ReleaseError
-from dptransfer.transfer import trial
 from dptransfer.transfer.columns import Columns
 
 ROWS = 50
@@ -28,8 +27,7 @@ ROWS = 50
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as quick:
-        quick.setattr(trial, "FOLDS", 2)
-        quick.setattr(trial, "REPEATS", 1)
+        make_quick(quick)
         return adopter(tmp_path_factory.mktemp("adopter"))
 
 
