@@ -6,15 +6,17 @@ Those about arguments are ``ValueError`` too, as scikit-learn's users expect.
 
 | class              | exit code | when                                                        |
 |--------------------|-----------|-------------------------------------------------------------|
+| (done)             | 0         | all went well                                               |
 | `DPTransferError`  | 1         | anything else of ours                                       |
 | (usage)            | 2         | the command line itself is malformed                        |
 | `BudgetExceeded`   | 3         | the ledger refuses to spend                                 |
-| `ReleaseError`     | 4         | a release file that cannot be trusted or read               |
+| `ReleaseError`     | 4         | a release or model file that cannot be trusted or read      |
 | `DeclarationError` | 5         | bounds, classes or distance are missing or broken           |
 | `DataError`        | 6         | a table or data set that cannot be found, read or used      |
 | `ParameterError`   | 7         | a parameter outside its range                               |
 | `LedgerError`      | 8         | a ledger file that cannot be read, written or trusted       |
 | (audit)            | 9         | `dptransfer audit` found a violation; no exception of ours  |
+| (interrupted)      | 130       | ctrl-C; nothing was left half-written                       |
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ class BudgetExceeded(DPTransferError):  # noqa: N818 - the name is part of the p
 
 
 class ReleaseError(DPTransferError):
-    """A release file that cannot be trusted or read."""
+    """A release or model file that cannot be trusted or read."""
 
     exit_code = 4
 
