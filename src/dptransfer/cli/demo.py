@@ -22,6 +22,10 @@ def demo(as_json: Annotated[bool, typer.Option("--json", help="For a program.")]
     Trains the classifier of membership-mapping autoencoders on the labelled digits, then lets it
     label the others and learn from them, in four rounds. Prints accuracy on digits that it never
     saw, and the time. Needs no data and no network.
+
+    Examples:
+      dptransfer demo
+      dptransfer demo --json
     """
     import numpy as np  # noqa: PLC0415 - slow to import
 

@@ -28,7 +28,8 @@ def predict(
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="Rows: CSV, Parquet or NPZ.")],
     *,
     out: Annotated[
-        Path, typer.Option(help="The table to write: CSV, TSV or Parquet; - is the terminal.")
+        Path,
+        typer.Option(help="The table to write: CSV, TSV or Parquet; - is standard output, as CSV."),
     ],
     identifiers: Annotated[
         list[str] | None,
@@ -69,10 +70,10 @@ def predict(
     for name in names:
         if name in SAID:
             raise ParameterError(f"--id {name}: what is written has a column of that name already")
-    terminal = str(out) == "-"
-    if terminal and as_json:
+    piped = str(out) == "-"
+    if piped and as_json:
         raise ParameterError("--out - and --json both take standard output; choose one")
-    if not terminal:
+    if not piped:
         adopted.check_output(out, overwrite, [table, model])
     judge = adopted.open_model(model)
     columns = adopted.columns_of(judge)
@@ -92,7 +93,7 @@ def predict(
             writer.write({**(block.texts if names else {"row": numbers}), **said})
             labels.update(map(str, said["label"].tolist()))
             deciders.update(said["decided_by"].tolist())
-    if terminal:
+    if piped:
         return
     counted = {
         "labels": {str(c): labels[str(c)] for c in judge.classes_.tolist()},

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 reproduce = typer.Typer(
-    help="Make the paper's tables and figures anew, and set them beside its own.",
+    help="Make the paper's tables and figures anew, and set them beside its own.\n\n"
+    "Example: dptransfer reproduce mnist-usps --quick --out reproduced",
     no_args_is_help=True,
 )
 
