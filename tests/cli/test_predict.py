@@ -102,6 +102,16 @@ def test_identifiers_stay_to_the_letter(tmp_path, model):
     assert [row["country"] for row in said] == columns["country"]
 
 
+def test_an_identifier_that_is_learned_from_too(tmp_path, model):
+    columns = ours(ROWS, ROWS, seed=2)
+    columns["age"] = [cell or "NA" for cell in columns["age"]]
+    path = write_csv(tmp_path / "new.csv", columns)
+    for name in ("age", "sex"):
+        done("predict", model, path, "--id", name, "--out", tmp_path / f"{name}.csv")
+        kept = [row[name] for row in read(tmp_path / f"{name}.csv")]
+        assert kept == ["" if cell == "NA" else cell for cell in columns[name]]
+
+
 @pytest.mark.parametrize("kind", WRITERS)
 def test_tables_of_any_kind_in_and_out(tmp_path, model, kind):
     path = WRITERS[kind](tmp_path / f"new.{kind}", ours(ROWS, ROWS, seed=2))

@@ -71,8 +71,10 @@ def read_rows(
     """
     words = {c.name: c.categories for c in columns if c.categories is not None}
     wanted = dict.fromkeys([*texts, *columns.names])
+    # a column that is learned from too has its missing cells where it has them for that
+    meant = {name: () if name in columns.names else kept for name, kept in texts.items()}
     done = 0
-    for block in table.blocks(list(wanted), BLOCK_ROWS, text={**texts, **words}):
+    for block in table.blocks(list(wanted), BLOCK_ROWS, text={**meant, **words}):
         report("reading", done, table.n_rows)
         try:
             X = columns.encode(block.cells, block.first_row, bounded=False)
