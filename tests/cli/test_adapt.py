@@ -404,10 +404,13 @@ def test_bounds_that_are_wrong(tmp_path, table, source, out):
 
 def test_what_is_read_is_not_written_over(tmp_path, table, source, out):
     before = table.read_bytes()
-    page = ["--report", table]
-    for words in (adapt(table, source, table, "--overwrite"), [*adapt(table, source, out,
-            "--overwrite"), *page]):  # fmt: skip
-        assert "written over" in str(run(*words).exception)
+    for words in (
+        adapt(table, source, table),
+        adapt(table, source, out, "--report", table),
+        adapt(table, source, out, "--report", source),
+        adapt(table, source, table.with_name("ours.csv"), "--bounds", table),
+    ):
+        assert "written over" in str(run(*words, "--overwrite").exception)
     both = run(*adapt(table, source, out, "--report", out))
     assert "both name" in str(both.exception)
     assert table.read_bytes() == before

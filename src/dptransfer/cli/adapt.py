@@ -58,7 +58,9 @@ def adapt(
         Path | None,
         typer.Option(help="A JSON file that declares columns, as for `dptransfer release`."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed, the same model.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="The same seed, the same model.")
+    ] = 0,
     verify: Annotated[
         list[Path] | None,
         typer.Option(
@@ -101,9 +103,10 @@ def adapt(
     uses_source = STRATEGIES[choose(strategy, [])].uses_source
     if uses_source and not paths:
         raise ParameterError(f"--strategy {strategy} learns from releases; name one with --source")
-    adopted.check_output(out, overwrite, [table, *paths])
+    inputs = [table, *paths, *(verify or []), *([] if bounds is None else [bounds])]
+    adopted.check_output(out, overwrite, inputs)
     if report is not None:
-        _check_page(report, overwrite, [table, *paths], out)
+        _check_page(report, overwrite, inputs, out)
     given = [_opened(path, verify or []) for path in paths]
     releases = [release for release, _ in given]
     own = None if bounds is None else read_bounds(bounds)
