@@ -404,17 +404,18 @@ def test_bounds_that_are_wrong(tmp_path, table, source, out):
 
 def test_what_is_read_is_not_written_over(tmp_path, table, source, out):
     before = table.read_bytes()
+    own = write_csv(tmp_path / "own.json", {})
     for words in (
         adapt(table, source, table),
         adapt(table, source, out, "--report", table),
         adapt(table, source, out, "--report", source),
-        adapt(table, source, table.with_name("ours.csv"), "--bounds", table),
+        adapt(table, source, own, "--bounds", own),
     ):
         assert "written over" in str(run(*words, "--overwrite").exception)
     both = run(*adapt(table, source, out, "--report", out))
     assert "both name" in str(both.exception)
     assert table.read_bytes() == before
-    assert names(tmp_path) == ["ours.csv"]
+    assert names(tmp_path) == ["ours.csv", "own.json"]
 
 
 def test_a_strategy_without_its_source(table, out):
