@@ -4,7 +4,15 @@ import pytest
 from reference import membership as reference
 
 from dptransfer.numerics.kernel import kernel
-from dptransfer.numerics.smoothing import JITTERS, Outputs, factorise, precision, project
+from dptransfer.numerics.smoothing import (
+    COLUMNS,
+    JITTERS,
+    Outputs,
+    divide,
+    factorise,
+    precision,
+    project,
+)
 
 
 def kernel_of(points):
@@ -24,6 +32,14 @@ def test_the_smallest_jitter_where_points_coincide(apart):
     R = factorise(kernel_of(points))
     assert (R.T @ R)[0, 0] - 1 == pytest.approx(JITTERS[1], rel=1e-6)
     assert np.min(np.diag(R)) ** 2 >= 1e-8
+
+
+@pytest.mark.parametrize("size", [1, COLUMNS - 1, COLUMNS, COLUMNS + 1, 3 * COLUMNS + 5])
+def test_dividing_by_a_triangle_is_solving_with_it(size):
+    rng = np.random.default_rng(0)
+    R = factorise(kernel_of(rng.standard_normal((size, 8))))
+    K = rng.random((20, size))
+    np.testing.assert_allclose(divide(K.copy(), R) @ R, K, rtol=1e-9, atol=1e-11)
 
 
 def test_a_fit_that_leaves_almost_nothing_keeps_its_digits():

@@ -14,11 +14,10 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dtrsm
 
 from dptransfer.numerics.kernel import kernel
 from dptransfer.numerics.kmeans import lloyd
-from dptransfer.numerics.smoothing import Projection, factorise, project
+from dptransfer.numerics.smoothing import Projection, divide, factorise, project
 
 __all__ = ["choose_inducing_points", "first_passing", "ladder"]
 
@@ -147,15 +146,16 @@ def _crossing(
     """The largest M for which the starting points, taken as inducing points, leave τ near κ.
 
     The Cholesky factor of the kernel of a sequence of points holds those of its leading parts, so
-    that the squares in R⁻ᵀ K_ax, summed row after row, are the traces for M = 1, 2, 3 … at once.
+    that the squares in K_xa R⁻¹, summed column after column, are the traces for M = 1, 2, 3 … at
+    once.
     """
     some = x[:: max(1, len(x) // CURVE_ROWS)]
     M: int = SHARE_OF_DIMENSION * x.shape[1]
     while True:
         points = starts(min(M, M_max))
         R = factorise(kernel(points, points, w))
-        projected = dtrsm(1.0, R, kernel(some, points, w).T, trans_a=1, overwrite_b=1)
-        kept = np.cumsum(np.einsum("ij,ij->i", projected, projected)) / len(some)
+        projected = divide(kernel(some, points, w), R)
+        kept = np.cumsum(np.einsum("ij,ij->j", projected, projected)) / len(some)
         count = np.arange(1, len(points) + 1)
         tau = START_TO_CENTROID * len(x) * (1 - kept) / (dof + count - 2)
         if tau[-1] < min_smoothing or len(points) < M:

@@ -73,8 +73,9 @@ class Seeds:
         squared = self._squared_distances(rows)
         nearer = np.minimum(squared, self._distance[:, None])
         best = np.argsort(nearer.sum(axis=0), kind="stable")[:wanted]
-        equal = squared[np.ix_(rows[best], best)] <= self._equal
-        best = best[~np.triu(equal, 1).any(axis=0)]
+        if wanted > 1:
+            equal = squared[np.ix_(rows[best], best)] <= self._equal
+            best = best[~np.triu(equal, 1).any(axis=0)]
         np.minimum(self._distance, nearer[:, best].min(axis=1), out=self._distance)
         self._order.extend(rows[best].tolist())
         return True
@@ -189,14 +190,15 @@ class _Clusters:
                 self._move(farthest, np.array([cluster]))
                 if self._margin is not None:
                     self._margin[farthest] = 0
-        means = self._sums[:, :-1] / np.maximum(counts, 1)[:, None]
-        centres = np.where(counts[:, None] > 0, means, self.centres)
-        shift2 = np.sum((centres - self.centres) ** 2, axis=1)
+        centres = self._sums[:, :-1] / np.maximum(counts, 1)[:, None]
+        if not counts.all():
+            centres = np.where(counts[:, None] > 0, centres, self.centres)
+        moved = centres - self.centres
         self.centres = centres
         if self._margin is not None:
-            shift = np.sqrt(shift2)
+            shift = np.sqrt(np.einsum("ij,ij->i", moved, moved))
             self._margin -= (shift + shift.max())[self.labels]
-        return float(shift2.sum())
+        return float(np.vdot(moved, moved))
 
     def _move(self, rows: Labels, to: Labels) -> None:
         change = np.zeros((len(self._sums), len(rows)), dtype=np.float32)
