@@ -6,7 +6,7 @@ NAMES = [
     "self_training",
     "speed",
     "growth",
-    "page",
+    "transfer",
     "noise",
     "mechanisms",
     "per_record",
@@ -14,6 +14,7 @@ NAMES = [
     "record_audit",
     "privacy_attacks",
     "digit_under_noise",
+    "page",  # last: it writes what the others found
 ]
 
 for name in NAMES:
