@@ -107,10 +107,12 @@ def test_columns_that_add_nothing_change_nothing(extra):
         ({"max_inducing": 1.01}, "max_inducing"),
     ],
 )
-@pytest.mark.parametrize("kind", [DeepMembershipAutoencoder, WideMembershipAutoencoder])
+@pytest.mark.parametrize(
+    "kind", [DeepMembershipAutoencoder, WideMembershipAutoencoder, MembershipClassifier]
+)
 def test_what_cannot_be_had_is_one_sentence(kind, wrong, word):
     with pytest.raises(ParameterError, match=word) as error:
-        kind(**wrong).fit(DIGITS[:50])
+        kind(**wrong).fit(DIGITS[:50], np.arange(50) % 2)
     assert "\n" not in str(error.value)
 
 
