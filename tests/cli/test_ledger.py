@@ -4,7 +4,7 @@ import pytest
 from guarantees import element
 from typer.testing import CliRunner
 
-from dptransfer.cli.app import app
+from dptransfer.cli.app import app, main
 from dptransfer.errors import BudgetExceeded, DeclarationError, LedgerError, ParameterError
 from dptransfer.privacy import Ledger
 
@@ -108,3 +108,18 @@ def test_what_goes_wrong_is_an_error_of_ours(tmp_path, arguments, error):
     result = run(*[argument.format(tmp_path) for argument in arguments])
     assert type(result.exception) is error
     assert "\n" not in str(result.exception)
+
+
+def test_a_budget_below_what_is_spent_is_exit_code_3_and_one_line(path, monkeypatch, capsys):
+    run("init", path)
+    budget(path, 1.0, "--distance", 1)
+    Ledger(path).spend("digits", element(0.5))
+    lower = ["ledger", "budget", path, "digits", "--unit=element", "--epsilon=.1", "--delta=1e-5"]
+    monkeypatch.setattr("sys.argv", ["dptransfer", *lower, "--distance=1"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == BudgetExceeded.exit_code == 3
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("error: ")
+    assert told.err.count("\n") == 1

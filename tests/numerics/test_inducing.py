@@ -1,3 +1,6 @@
+import math
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +17,8 @@ def test_the_ladder_always_ends(M_max):
     steps = ladder(M_max)
     assert steps[0] == M_max
     assert steps[-1] == 1
-    assert all(np.diff(steps) < 0)
+    for step, following in pairwise(steps):
+        assert following == min(math.ceil(0.9 * step), step - 1)
 
 
 @given(st.integers(1, 60), st.integers(0, 60), st.randoms())

@@ -28,6 +28,7 @@ def test_no_jitter_where_none_is_needed():
 
 @pytest.mark.parametrize("apart", [0.0, 1e-9])
 def test_the_smallest_jitter_where_points_coincide(apart):
+    assert JITTERS == reference.JITTERS == (0.0, 1e-8, 1e-7, 1e-6)
     points = np.array([[0.0], [1.0], [apart]])
     R = factorise(kernel_of(points))
     assert (R.T @ R)[0, 0] - 1 == pytest.approx(JITTERS[1], rel=1e-6)
