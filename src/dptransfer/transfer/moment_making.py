@@ -202,8 +202,7 @@ class MomentMaker(Maker[MomentRelease]):
     def _about(self, features: Array, numbers: Numbers) -> Array:
         """Rows from the released centre of their class."""
         rows = within(features, self.centre, self.radius)
-        for c in np.unique(numbers):
-            own = numbers == c
+        for c, own in _of_each(numbers):
             rows[own] = within(rows[own], self._centres[c], self._near)
         return rows
 
@@ -215,7 +214,14 @@ class MomentMaker(Maker[MomentRelease]):
         seen = project(self._about(features, numbers), self._directions, self._near)
         rows, C = within(seen, 0.0, self._reach), len(self.classes)
         moments = np.zeros((C, rows.shape[1], rows.shape[1]))
-        for c in np.unique(numbers):
-            moments[c] = second_moment(rows[numbers == c], self._reach)
+        for c, own in _of_each(numbers):
+            moments[c] = second_moment(rows[own], self._reach)
         self._add("offsets", 1, class_sums(rows, numbers, C, self._reach), len(rows))
         self._add("moments", 2, moments, len(rows))
+
+
+def _of_each(numbers: Numbers) -> Iterator[tuple[int, Numbers]]:
+    """Every class that occurs, and the places of its rows."""
+    order = np.argsort(numbers, kind="stable")
+    classes, first = np.unique(numbers[order], return_index=True)
+    yield from zip(classes.tolist(), np.split(order, first[1:]), strict=True)

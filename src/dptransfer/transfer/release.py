@@ -9,8 +9,10 @@ see :mod:`dptransfer.transfer.release_file` for what is checked when it is read.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -329,6 +331,24 @@ class Release:
         return make_of_arrays(X, y, bounds, maker, ledger)
 
 
-def costs(ledger: Ledger, name: str, cell: Guarantee, record: Guarantee) -> list[Guarantee]:
+def costs(ledger: Ledger, name: str, promised: Guarantee, record: Guarantee) -> list[Guarantee]:
     """What a release costs, in every unit that the ledger keeps a budget for."""
-    return [cell, record] if "record" in ledger.units(name) else [cell]
+    units = ledger.units(name)
+    if promised.unit == "element":
+        return [promised, record] if "record" in units else [promised]
+    if "element" not in units:
+        return [promised]
+    return [_for_a_cell(promised, ledger.remaining(name)["element"].budget), promised]
+
+
+def _for_a_cell(record: Guarantee, budget: Guarantee) -> Guarantee:
+    """What the promise for a record that comes or goes says of a cell, whatever its distance.
+
+    Another cell is another record: one goes and one comes, which is (2ε, (1 + e^ε)δ).
+    """
+    return replace(
+        budget,
+        epsilon=2 * record.epsilon,
+        delta=min(1.0, (1 + math.exp(min(record.epsilon, 700.0))) * record.delta),
+        mechanism=f"{record.mechanism}, which hides a record that goes and one that comes",
+    )
