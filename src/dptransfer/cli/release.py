@@ -187,7 +187,7 @@ def release(
 def _only(unit: UnitOf, **options: Any) -> None:
     """Refuse options that belong to the other unit."""
     for name, value in options.items():
-        if value not in (None, False, Mechanism.optimal):
+        if not any(value is default for default in (None, False, Mechanism.optimal)):
             raise ParameterError(f"--{name} goes with --unit {unit} only; leave it out")
 
 
