@@ -112,7 +112,7 @@ def test_it_is_entered_for_a_record_before_there_is_a_file(tmp_path):
     book.set_budget("clinic", record(1.0, 1e-4))
     done(tmp_path, ledger=tmp_path / "book.ledger")
     assert [entry.guarantee.unit for entry in book.entries("clinic")] == ["record"]
-    result = run(tmp_path, ledger=tmp_path / "book.ledger", out=tmp_path / "second")
+    result = run(tmp_path, ledger=tmp_path / "book.ledger", out=tmp_path / "second", name="clinic")
     assert isinstance(result.exception, BudgetExceeded)
     assert not (tmp_path / "second").exists()
 

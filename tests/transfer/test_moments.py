@@ -68,7 +68,8 @@ def test_the_totals_are_those_of_a_plain_transcription(totals, few_directions):
     w = z - made.centres[Y]
     R, near, nearest = made.radii
     assert R == 3.0
-    assert near**2 == pytest.approx(0.8 * (w**2).sum() / len(w), rel=1e-3)
+    between = np.bincount(Y) @ (made.centres**2).sum(axis=1)  # lengths within are what is left
+    assert near**2 == pytest.approx(0.8 * ((z**2).sum() - between) / len(z), rel=1e-3)
     w *= np.minimum(1, near / np.linalg.norm(w, axis=1))[:, None]
     scatter = totals["subspace"][1]
     np.testing.assert_allclose(scatter, pack_symmetric(w.T @ w), atol=0.05)

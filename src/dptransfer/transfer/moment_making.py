@@ -117,7 +117,7 @@ class MomentMaker(Maker[MomentRelease]):
         sizes = sizes_of(counts, self._deviations["counts"])
         n_rows = float(sizes.sum())
         self._centres = centres_of(sums, sizes, self._deviations["sums"])
-        square = mean_square_about(self._centres, sums, sizes, float(lengths[0]))
+        square = mean_square_about(self._centres, sizes, float(lengths[0]))
         unsure = self._deviations["lengths"] / n_rows
         self._near = nearest = near_radius(square, NEARER, unsure, self.radius)
 

@@ -52,10 +52,14 @@ def _shrunk(vectors: Array, noise: Array) -> Array:
     return shrunk
 
 
-def mean_square_about(centres: Array, sums: Array, sizes: Array, lengths: float) -> float:
-    """The mean of ‖z − c‖² over all rows: Σ‖z‖² − 2 Σ c·S + Σ n‖c‖², over N."""
-    across = 2 * np.vdot(centres, sums) - np.vdot(sizes, np.einsum("ij,ij->i", centres, centres))
-    return float((lengths - across) / sizes.sum())
+def mean_square_about(centres: Array, sizes: Array, lengths: float) -> float:
+    """The mean of ‖z − c‖² over all rows: Σ‖z‖² − Σ n‖c‖², over N.
+
+    Exactly it is Σ‖z‖² − 2 Σ c·S + Σ n‖c‖², but the noise of S is also in c. What is shrunk as in
+    :func:`centres_of` has c·S = n‖c‖² for the true S, up to what cannot be known.
+    """
+    between = np.vdot(sizes, np.einsum("ij,ij->i", centres, centres))
+    return float((lengths - between) / sizes.sum())
 
 
 def near_radius(mean_square: float, part: float, uncertainty: float, radius: float) -> float:
