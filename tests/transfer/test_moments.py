@@ -69,7 +69,9 @@ def test_the_totals_are_those_of_a_plain_transcription(totals, few_directions):
     R, near, nearest = made.radii
     assert R == 3.0
     between = np.bincount(Y) @ (made.centres**2).sum(axis=1)  # lengths within are what is left
-    assert near**2 == pytest.approx(0.8 * ((z**2).sum() - between) / len(z), rel=1e-3)
+    assert near**2 == pytest.approx(
+        moments_plan.NEARER * ((z**2).sum() - between) / len(z), rel=1e-3
+    )
     w *= np.minimum(1, near / np.linalg.norm(w, axis=1))[:, None]
     scatter = totals["subspace"][1]
     np.testing.assert_allclose(scatter, pack_symmetric(w.T @ w), atol=0.05)
@@ -80,7 +82,7 @@ def test_the_totals_are_those_of_a_plain_transcription(totals, few_directions):
     assert np.trace(V @ spread @ V.T) == pytest.approx(leading, rel=1e-4)
 
     v = w @ V.T
-    assert nearest**2 == pytest.approx(0.6 * (v**2).sum() / len(v), rel=1e-3)
+    assert nearest**2 == pytest.approx(moments_plan.NEAREST * (v**2).sum() / len(v), rel=1e-3)
     v *= np.minimum(1, nearest / np.linalg.norm(v, axis=1))[:, None]
     np.testing.assert_allclose(made.offsets, members.T @ v, atol=0.02)
     moments = np.einsum("nc,ni,nj->cij", members, v, v)

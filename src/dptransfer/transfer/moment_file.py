@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dptransfer.privacy import GaussianBudget, Guarantee
-from dptransfer.privacy.clipping import clip, distance_of_record
+from dptransfer.privacy.clipping import MOST_ROWS, clip, distance_of_record
 from dptransfer.transfer.file_checks import OF_THE_FILE, described, must
 from dptransfer.transfer.moment_release import MomentRelease
 from dptransfer.transfer.moment_summary import MomentSummary
@@ -109,6 +109,10 @@ def _check_promise(manifest: Mapping[str, Any], summary: MomentSummary, p: int) 
         "offsets": distance_of_record(nearest, sums=1.0),
         "moments": distance_of_record(nearest, moments=1.0),
     }
+    totals = summary._asdict() | {"subspace": np.zeros(1)}
     for part, told in zip(PARTS, summary.deviations.tolist(), strict=True):
         drawn = budget.noise(part, distances[part]).sigma if part in shares else 0.0
         must(math.isclose(told, drawn, rel_tol=NEARLY), f"its noise on {part} is not what it says")
+        most = MOST_ROWS * distances[part] + 40 * drawn
+        total = totals[part]
+        must(float(np.abs(total).max()) <= most, f"its {part} are more than rows and noise come to")

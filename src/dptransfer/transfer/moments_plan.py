@@ -15,10 +15,10 @@ __all__ = ["LARGEST_WIDTH", "PARTS", "Plan", "plan_for"]
 SHARES = {
     "counts": 0.02,
     "lengths": 0.01,
-    "sums": 0.06,
-    "subspace": 0.30,
-    "offsets": 0.04,
-    "moments": 0.57,
+    "sums": 0.12,
+    "subspace": 0.25,
+    "offsets": 0.06,
+    "moments": 0.54,
 }
 PARTS = tuple(SHARES)
 """What is released, in this order; see :mod:`dptransfer.transfer.moment_summary`."""
@@ -28,9 +28,9 @@ MOST_DIRECTIONS = 60
 LARGEST_WIDTH = 2048
 """Features; their products are that many squared."""
 
-NEARER, NEAREST = 0.8, 0.6
-"""Rows about their class's centre are brought within √(0.8 times their mean squared length), and
-what is seen of them in the subspace within √(0.6 times): less noise is worth more than long rows.
+NEARER, NEAREST = 0.5, 0.4
+"""Rows about their class's centre are brought within √(0.5 times their mean squared length), and
+what is seen of them in the subspace within √(0.4 times): less noise is worth more than long rows.
 """
 
 
