@@ -19,7 +19,8 @@ from dptransfer.errors import (
 from dptransfer.privacy import Ledger
 from dptransfer.privacy.clipping import pack_symmetric
 from dptransfer.privacy.gaussian_budget import ShareNoise
-from dptransfer.transfer import making, moments_plan
+from dptransfer.privacy.passes import directions, project
+from dptransfer.transfer import making, moment_making, moments_plan
 from dptransfer.transfer.columns import Columns
 from dptransfer.transfer.moment_making import MomentMaker
 from dptransfer.transfer.moment_release import MomentRelease
@@ -131,6 +132,20 @@ def test_the_cut_into_blocks_changes_no_digit(monkeypatch, few_directions, value
     found = make(X[:300], Y[:300], insecure_seed=1)
     for ours, theirs in zip(found.summary, expected.summary, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_rows_are_seen_through_directions_without_rounding(monkeypatch, few_directions):
+    """Which `test_passes.py` shows of `project`; a matrix product of floats is not enough."""
+    rows = []
+
+    def counted(*arguments):
+        rows.append(len(arguments[0]))
+        return project(*arguments)
+
+    monkeypatch.setattr(moment_making, "project", counted)
+    made = make()
+    assert sum(rows) == len(X)
+    np.testing.assert_array_equal(made.summary.subspace, directions(made.summary.subspace))
 
 
 def test_noise_is_on_everything_and_as_large_as_it_says(monkeypatch, few_directions):
@@ -258,6 +273,8 @@ def test_what_is_refused(options, error, said):
 def test_too_many_features_are_refused_before_anything_is_read():
     with pytest.raises(ParameterError, match="fewer columns"):
         make(np.zeros((4, 2049)), [0, 1, 2, 3])
+    with pytest.raises(ParameterError, match="fewer columns"):
+        make(np.zeros((4, 1000)), [0, 1, 2, 3], epsilon=1e-3)
 
 
 def test_rows_that_change_between_passes_make_no_release():

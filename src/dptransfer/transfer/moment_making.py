@@ -66,7 +66,7 @@ class MomentMaker(Maker[MomentRelease]):
       :class:`~dptransfer.privacy.GaussianBudget` gave out. Each of its totals moves by at most the
       distance that its noise was drawn for when one record, label included, is added or removed,
       given what was released before: ``privacy/PROOF.md``, section 10.
-    - If the table changes between two passes there is no release.
+    - If a class has more or fewer rows in one pass than in another there is no release.
     """
 
     def __init__(
@@ -91,6 +91,12 @@ class MomentMaker(Maker[MomentRelease]):
             )
         self.plan = plan_for(p)
         self.budget = GaussianBudget(epsilon, delta, self.plan.shares, insecure_seed=insecure_seed)
+        k, C = self.plan.n_directions, len(self.classes)
+        if max(C * p, C * k * (k + 1) // 2, p * (p + 1) // 2) > self.budget.max_values:
+            raise ParameterError(
+                f"{p} features and {C} classes come to more numbers than noise of this epsilon and "
+                "delta was proven for; take fewer columns, or a larger epsilon or delta"
+            )
         self.radius = math.sqrt(p) / 2 if radius is None else radius
         self.centre = 0.5 if centre is None else centre
         within(np.empty((0, p)), self.centre, self.radius)  # refused now, if it must be
