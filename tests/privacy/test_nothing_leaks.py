@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from dptransfer import Release
 from dptransfer.cli.app import app
 from dptransfer.errors import DPTransferError
 from dptransfer.privacy import (
@@ -183,6 +184,26 @@ def test_totals_of_records_are_refused_and_released_in_silence(seen):
         sums.perturb(second_moment(rows, 4.0))
     seen(everything(refused.value))
     seen(f"{budget!r}{sums!r}{budget.guarantee!r}{budget.guarantee.statement()}")
+
+
+def test_a_release_for_records_is_refused_and_made_in_silence(seen):
+    """Values, labels and how many there are of each: nothing but what has noise on it is told."""
+    values, labels = private(), np.arange(ROWS) % 3
+    declared = {"epsilon": 1.0, "delta": 1e-5, "bounds": (-10, 10), "classes": range(3)}
+    for attempt in (
+        lambda: Release.from_moments(spoilt((5, 1), np.nan), labels, **declared),
+        lambda: Release.from_moments(outlying(), labels, **declared),
+        lambda: Release.from_moments(values, values[:, 0], **declared),
+        lambda: Release.from_moments(values, labels, **declared | {"classes": range(2)}),
+        lambda: Release.from_moments(values, labels, **declared | {"bounds": (-1, 1)}),
+        lambda: Release.from_moments(values, labels, radius=values, **declared),
+        lambda: Release.from_moments(values, labels, centre=values, **declared),
+    ):
+        with pytest.raises(DPTransferError) as refused:
+            attempt()
+        seen(everything(refused.value))
+    release = Release.from_moments(values, labels, **declared)
+    seen(f"{release!r}{release.manifest}{release.guarantee.statement()}")
 
 
 def test_data_in_the_wrong_place_is_not_repeated(seen):

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from forgeries import array, changed
 from guarantees import element
 from sklearn.datasets import load_digits
 
@@ -200,29 +201,6 @@ def test_files_of_another_kind_are_refused(tmp_path):
         Release.load(tmp_path / "model")
     with pytest.raises(ReleaseError, match="no file"):
         Release.load(tmp_path / "nowhere")
-
-
-def changed(*path, to):
-    def change(manifest, arrays):
-        place = manifest
-        for key in path[:-1]:
-            place = place[key]
-        if to is KeyError:
-            del place[path[-1]]
-        else:
-            place[path[-1]] = to(place[path[-1]]) if callable(to) else to
-
-    return change
-
-
-def array(name, change):
-    def spoil(manifest, arrays):
-        if change is KeyError:
-            del arrays[name]
-        else:
-            arrays[name] = change(arrays[name])
-
-    return spoil
 
 
 def added(manifest, arrays):

@@ -87,22 +87,42 @@ def inspect(
     more = len(release.columns) - COLUMNS_SHOWN
     if more > 0:
         typer.echo(f"... and {more} more; --json lists them all\n")
-    typer.echo(f"{release.guarantee.statement()}\n\n{release.per_record.statement()}")
+    typer.echo(release.guarantee.statement())
+    if release.per_record != release.guarantee:
+        typer.echo(f"\n{release.per_record.statement()}")
 
 
 def facts(release: Release, size: int) -> list[tuple[str, str]]:
     """What a person asks first, a line each."""
-    told, noise = release.manifest, release.manifest["noise"]
-    sizes = zip(release.classes, told["class_sizes"], strict=True)
-    return [
+    from dptransfer.transfer.moment_release import MomentRelease  # noqa: PLC0415
+    from dptransfer.transfer.sample_release import SampleRelease  # noqa: PLC0415
+
+    noise = release.manifest["noise"]
+    counts = release.summary.counts
+    about = "about " if isinstance(release, MomentRelease) else ""
+    sizes = zip(release.classes, counts, strict=True)
+    lines = [
         ("data set", release.name),
-        ("rows", f"{told['n_rows']:,}"),
+        ("rows", f"{about}{max(0, counts.sum()):,.0f}"),
         ("columns", f"{len(release.columns):,} ({release.n_features:,} features)"),
-        ("classes", ", ".join(f"{label} ({rows:,})" for label, rows in sizes)),
-        ("protects one cell", pair(release.guarantee)),
-        ("so one whole row", pair(release.per_record)),
+        ("classes", ", ".join(f"{label} ({about}{max(0, rows):,.0f})" for label, rows in sizes)),
+    ]
+    if isinstance(release, SampleRelease):
+        lines += [
+            ("protects one cell", pair(release.guarantee)),
+            ("so one whole row", pair(release.per_record)),
+            ("perturbed rows", "in the file" if release.samples else "not in the file"),
+        ]
+    if isinstance(release, MomentRelease):
+        spread = f"{len(release.summary.subspace)} directions"
+        lines += [
+            ("protects one whole row", f"{pair(release.guarantee)}, label and presence too"),
+            ("radius", f"{release.radius:g} about the centre, as declared"),
+            ("second moments", f"of every class, in {spread}"),
+        ]
+    return [
+        *lines,
         ("noise", noise["mechanism"] + " INSECURE: seeded" * noise["insecure_seed"]),
-        ("perturbed rows", "in the file" if release.samples else "not in the file"),
         ("size", f"{size:,} bytes"),
     ]
 

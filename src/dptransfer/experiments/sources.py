@@ -17,6 +17,7 @@ import numpy.typing as npt
 from dptransfer.models import MembershipClassifier
 from dptransfer.transfer.noise_twin import noise_twin
 from dptransfer.transfer.release import Release
+from dptransfer.transfer.sample_release import SampleRelease
 from dptransfer.transfer.summary import summarise
 
 __all__ = ["DELTA", "EPSILONS", "NOISE", "PAPER", "Sources"]
@@ -90,4 +91,4 @@ class Sources:
             "per_record": replace(like.per_record, epsilon=math.inf).to_dict(),
         }
         summary = summarise(rows, self.y, self._n_classes, np.zeros(self.X.shape[1]))
-        return Release(like.manifest | nothing, model, summary)
+        return SampleRelease(like.manifest | nothing, model, summary)

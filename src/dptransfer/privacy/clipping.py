@@ -30,6 +30,8 @@ __all__ = [
     "distance_of_record",
     "pack_symmetric",
     "second_moment",
+    "squared_lengths",
+    "step_of",
     "unpack_symmetric",
 ]
 
@@ -150,6 +152,30 @@ def second_moment(rows: Floats, radius: float) -> Floats:
         pending += len(whole)
     total += partial.astype(np.int64)
     return total.astype(np.float64) * (step * step)
+
+
+def squared_lengths(rows: Floats, radius: float) -> float:
+    """Σ ‖z‖², the trace of the second moment alone; moved by ‖z‖² ≤ R².
+
+    Parameters
+    ----------
+    rows : array
+        As :func:`clip` gives them for this `radius`; others are refused.
+    """
+    step, _ = _grid(_check_radius(radius))
+    total = 0
+    for _, whole in _whole(rows, radius):
+        total += int(np.einsum("ij,ij->i", whole, whole).astype(np.int64).sum())
+    return float(total) * (step * step)
+
+
+def step_of(radius: float) -> float:
+    """The step of the grid on which rows within this radius lie.
+
+    >>> step_of(1.0)
+    3.0517578125e-05
+    """
+    return _grid(_check_radius(radius))[0]
 
 
 def pack_symmetric(matrix: npt.ArrayLike) -> Floats:

@@ -1,14 +1,17 @@
 """How a release is made of private rows: noise first, and nothing private after it.
 
-Rows come in blocks, are brought to features in [0, 1], perturbed (Algorithm 5) and only then kept,
-on disk where there are many. From the perturbed rows come the classifier (Algorithm 6) and the
-sums. The private rows themselves are never held longer than their block.
+Rows come in blocks and are brought to features in [0, 1]; what then becomes of them, and how often
+they are asked for, is each maker's own. A :class:`ReleaseMaker` asks once: rows are perturbed
+(Algorithm 5) and only then kept, on disk where there are many. From the perturbed rows come the
+classifier (Algorithm 6) and the sums. The private rows themselves are never held longer than their
+block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,19 +20,29 @@ import dptransfer
 from dptransfer.errors import DataError, DeclarationError, ParameterError
 from dptransfer.models import DeepMembershipAutoencoder, MembershipClassifier
 from dptransfer.models.wide import checked_components
-from dptransfer.privacy import Ledger
+from dptransfer.privacy import Guarantee, Ledger
 from dptransfer.privacy.table import as_table
 from dptransfer.transfer.cell_noise import CellNoise
 from dptransfer.transfer.columns import Columns, as_text, is_missing
 from dptransfer.transfer.progress import report
 from dptransfer.transfer.release import Release, costs
+from dptransfer.transfer.sample_release import SampleRelease
 from dptransfer.transfer.scratch import PerturbedRows, Scratch
 from dptransfer.transfer.summary import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["ReleaseMaker", "check_classes", "check_name", "class_numbers", "release_of_arrays"]
+__all__ = [
+    "Maker",
+    "ReleaseMaker",
+    "check_classes",
+    "check_name",
+    "class_numbers",
+    "make_of_arrays",
+]
+
+Array = npt.NDArray[np.float64]
 
 Cells = npt.NDArray[Any]
 
@@ -37,8 +50,14 @@ BLOCK_VALUES = 2**20
 IN_MEMORY = 2**26  # bytes of perturbed rows, or of α, up to which a model stays in memory as well
 
 
-class ReleaseMaker:
-    """Takes private rows block by block, and makes a release of them.
+Made = TypeVar("Made", bound=Release)
+
+
+class Maker(ABC, Generic[Made]):
+    """Takes private rows block by block, as often as it asks for them, and makes a release.
+
+    For every pass that :meth:`passes` yields, all rows go to :meth:`add`, in any blocks; after the
+    last one :meth:`finish` gives the release.
 
     Parameters
     ----------
@@ -46,13 +65,71 @@ class ReleaseMaker:
         What the columns are, as declared.
     classes : sequence
         The labels that there may be, as declared.
-    noise : CellNoise
     name : str
         Of the data set, as in the ledger.
-    keep_samples : bool
-        Whether the perturbed rows go into the release too.
     clip : bool
         Whether values outside the bounds are brought to them, instead of being refused.
+    """
+
+    def __init__(self, columns: Columns, classes: Sequence[Any], name: str, clip: bool) -> None:
+        self.columns, self.name, self.clip = columns, check_name(name), clip
+        self.classes = check_classes(classes)
+        self._row = 1
+
+    @property
+    @abstractmethod
+    def guarantees(self) -> tuple[Guarantee, Guarantee]:
+        """What is promised, and what that amounts to for a record."""
+
+    @abstractmethod
+    def passes(self) -> Iterator[str]:
+        """What is done with the rows, each time that they are read."""
+
+    @abstractmethod
+    def take(self, features: Array, numbers: npt.NDArray[np.intp]) -> None:
+        """Take a block of private rows as features in [0, 1], with the class number of each."""
+
+    @abstractmethod
+    def finish(self) -> Made:
+        """Make the release."""
+
+    def check(self, ledger: Ledger) -> None:
+        """Raise what the ledger would raise at the end, before any work is done."""
+        ledger.check(self.name, *costs(ledger, self.name, *self.guarantees))
+
+    def add(self, block: Any, labels: Cells) -> None:
+        """Take a block of private rows: an array, or a mapping from columns to cells."""
+        numbers = class_numbers(labels, self.classes, self._row)
+        array = isinstance(block, np.ndarray)
+        encode = self.columns.encode_array if array else self.columns.encode
+        features = encode(block, self._row, clip=self.clip)
+        self.take(features, numbers)
+        self._row += len(numbers)
+
+    def described(self) -> dict[str, Any]:
+        """What every manifest tells."""
+        promised, record = self.guarantees
+        return {
+            "software": f"dptransfer {dptransfer.__version__}",
+            "name": self.name,
+            "classes": self.classes,
+            "columns": self.columns.to_list(),
+            "features": self.columns.features,
+            "guarantee": promised.to_dict(),
+            "per_record": record.to_dict(),
+        }
+
+
+class ReleaseMaker(Maker[SampleRelease]):
+    """Makes a release of perturbed rows.
+
+    Parameters
+    ----------
+    columns, classes, name, clip
+        See :class:`Maker`.
+    noise : CellNoise
+    keep_samples : bool
+        Whether the perturbed rows go into the release too.
     **parameters
         Of the classifier, see :class:`~dptransfer.models.MembershipClassifier`.
 
@@ -73,30 +150,27 @@ class ReleaseMaker:
         clip: bool = False,
         **parameters: Any,
     ) -> None:
-        self.columns, self.noise, self.name = columns, noise, check_name(name)
-        self.classes = check_classes(classes)
-        self.keep_samples, self.clip = keep_samples, clip
+        super().__init__(columns, classes, name, clip)
+        self.noise, self.keep_samples = noise, keep_samples
         self.classifier = MembershipClassifier(**parameters)
         checked_components(self.classifier, columns.width)  # now, and not when hours are spent
         self._rows = PerturbedRows(columns.width)
-        self._row = 1
 
-    def check(self, ledger: Ledger) -> None:
-        """Raise what the ledger would raise at the end, before any work is done."""
+    @property
+    def guarantees(self) -> tuple[Guarantee, Guarantee]:
+        """For a cell, and what is promised of all cells of a record together."""
         cell = self.noise.guarantee
-        record = cell.per_record(len(self.columns))
-        ledger.check(self.name, *costs(ledger, self.name, cell, record))
+        return cell, cell.per_record(len(self.columns))
 
-    def add(self, block: Any, labels: Cells) -> None:
-        """Take a block of private rows: an array, or a mapping from columns to cells."""
-        numbers = class_numbers(labels, self.classes, self._row)
-        array = isinstance(block, np.ndarray)
-        encode = self.columns.encode_array if array else self.columns.encode
-        features = encode(block, self._row, clip=self.clip)
+    def passes(self) -> Iterator[str]:
+        """One."""
+        yield "perturbing"
+
+    def take(self, features: Array, numbers: npt.NDArray[np.intp]) -> None:
+        """Keep the rows as they are once perturbed."""
         self._rows.append(self.noise.perturb(features), numbers)
-        self._row += len(numbers)
 
-    def finish(self) -> Release:
+    def finish(self) -> SampleRelease:
         """Learn from what was perturbed."""
         labels = self._rows.labels
         sizes = np.bincount(labels, minlength=len(self.classes))
@@ -110,17 +184,9 @@ class ReleaseMaker:
         groups = [np.flatnonzero(labels == c) for c in range(len(self.classes))]
         classes = np.array(self.classes)
         self.classifier.learn(X, groups, classes, _watch(X.nbytes > IN_MEMORY))
-        cell = self.noise.guarantee
-        manifest = {
-            "software": f"dptransfer {dptransfer.__version__}",
-            "name": self.name,
+        manifest = self.described() | {
             "n_rows": len(X),
-            "classes": self.classes,
             "class_sizes": sizes.tolist(),
-            "columns": self.columns.to_list(),
-            "features": self.columns.features,
-            "guarantee": cell.to_dict(),
-            "per_record": cell.per_record(len(self.columns)).to_dict(),
             "noise": {
                 "mechanism": self.noise.mechanism,
                 "epsilon": self.noise.epsilon,
@@ -132,23 +198,16 @@ class ReleaseMaker:
             "parameters": _plain(self.classifier.get_params()),
         }
         samples = (X, labels) if self.keep_samples else None
-        return Release(manifest, self.classifier, summary, samples)
+        return SampleRelease(manifest, self.classifier, summary, samples)
 
 
-def release_of_arrays(
+def make_of_arrays(
     X: Any,
     y: npt.ArrayLike,
-    epsilon: float,
-    delta: float,
-    distance: Any,
     bounds: Any,
-    classes: Any,
+    maker_of: Callable[[Columns], Maker[Made]],
     ledger: Ledger | None,
-    *,
-    mechanism: str,
-    insecure_seed: int | None,
-    **options: Any,
-) -> Release:
+) -> Made:
     """A release of rows that are in memory; see :meth:`Release.from_samples`."""
     columns = Columns.parse_bounds(bounds) if isinstance(bounds, Mapping) else bounds
     n_rows, block = _blocks(X, columns)
@@ -158,17 +217,15 @@ def release_of_arrays(
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
         raise DataError(f"y must hold a label for each of the {n_rows} rows of X")
-    noise = CellNoise(
-        columns, epsilon, delta, distance, mechanism=mechanism, insecure_seed=insecure_seed
-    )
-    maker = ReleaseMaker(columns, classes, noise, **options)
+    maker = maker_of(columns)
     if ledger is not None:
         maker.check(ledger)
     step = max(1, BLOCK_VALUES // columns.width)
-    for start in range(0, n_rows, step):
-        report("perturbing", start, n_rows)
-        some = slice(start, min(start + step, n_rows))
-        maker.add(block(some), labels[some])
+    for doing in maker.passes():
+        for start in range(0, n_rows, step):
+            report(doing, start, n_rows)
+            some = slice(start, min(start + step, n_rows))
+            maker.add(block(some), labels[some])
     release = maker.finish()
     if ledger is not None:
         release.enter(ledger)

@@ -1,27 +1,33 @@
 """A release: what an owner publishes, and all that an adopter ever sees of the owner's data.
 
-It holds the classifier that was learned from perturbed rows (Algorithm 6), sums of these rows, and
-a manifest that says of what, for what promise and how they were made. One file carries it; see
-:mod:`dptransfer.transfer.release_file` for what is checked when it is read.
+It holds a classifier, totals of every class, and a manifest that says of what, for what promise and
+how they were made. There are two kinds, which protect different things and never pass for each
+other: :class:`~dptransfer.transfer.sample_release.SampleRelease` protects one cell,
+:class:`~dptransfer.transfer.moment_release.MomentRelease` a whole record. One file carries either;
+see :mod:`dptransfer.transfer.release_file` for what is checked when it is read.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from dptransfer.errors import DataError, ReleaseError
-from dptransfer.models import MembershipClassifier
 from dptransfer.privacy import Guarantee, Ledger
 from dptransfer.transfer.columns import Columns
-from dptransfer.transfer.summary import Summary
 from dptransfer.transfer.writing import check_target, write
+
+if TYPE_CHECKING:
+    from dptransfer.transfer.moment_release import MomentRelease
+    from dptransfer.transfer.sample_release import SampleRelease
 
 __all__ = ["Release", "costs"]
 
@@ -31,22 +37,21 @@ Array = npt.NDArray[np.floating]
 class Release:
     """What an owner of private labelled rows publishes.
 
-    Made by :meth:`from_samples` or read by :meth:`load`.
+    Made by :meth:`from_samples` (one cell is protected) or :meth:`from_moments` (a whole record is,
+    with its label), or read by :meth:`load`.
 
     Attributes
     ----------
     manifest : dict
-        Names, columns, classes, sizes, guarantee, mechanism, parameters; plain JSON values.
+        Names, columns, classes, guarantee, mechanism, parameters; plain JSON values.
     guarantee : Guarantee
         What is promised, and for what.
     per_record : Guarantee
         What that amounts to for a whole row.
-    model : MembershipClassifier
-        The source classifier, learned from perturbed features in the order of `columns.features`.
-    summary : Summary
-        Class sizes, sums of the perturbed rows, their principal subspace V⁺, second moments.
-    samples : tuple of arrays or None
-        The perturbed rows and the class number of each, where the owner gave them out too.
+    model : classifier
+        The source classifier, of rows as :meth:`encode` gives them.
+    summary : tuple of arrays
+        Totals of every class.
 
     Examples
     --------
@@ -58,19 +63,12 @@ class Release:
     ('element', 1.0, 64)
     """
 
-    KIND: ClassVar[str] = "release"
+    KIND: ClassVar[str]
+    model: Any
+    summary: Any
 
-    def __init__(
-        self,
-        manifest: dict[str, Any],
-        model: MembershipClassifier,
-        summary: Summary,
-        samples: tuple[Array, npt.NDArray[np.intp]] | None = None,
-    ) -> None:
+    def __init__(self, manifest: dict[str, Any]) -> None:
         self.manifest = manifest
-        self.model = model
-        self.summary = summary
-        self.samples = samples
         self.columns = Columns.from_list(manifest["columns"])
         self.guarantee = Guarantee.from_dict(manifest["guarantee"])
         self.per_record = Guarantee.from_dict(manifest["per_record"])
@@ -193,7 +191,7 @@ class Release:
         n_jobs: int | None = None,
         random_state: int | None = None,
         insecure_seed: int | None = None,
-    ) -> Release:
+    ) -> SampleRelease:
         """Perturb every cell of X (Algorithm 5) and learn from the result (Algorithm 6).
 
         Parameters
@@ -230,31 +228,127 @@ class Release:
             For tests and experiments only: noise that can be repeated, and so taken off. The
             release says so.
         """
-        from dptransfer.transfer.making import release_of_arrays  # noqa: PLC0415 - it imports us
-
-        return release_of_arrays(
-            X,
-            y,
-            epsilon,
-            delta,
-            distance,
-            bounds,
-            classes,
-            ledger,
-            mechanism=mechanism,
-            insecure_seed=insecure_seed,
-            name=name,
-            keep_samples=keep_samples,
-            clip=clip,
-            n_components=n_components,
-            n_layers=n_layers,
-            max_inducing=max_inducing,
-            partition_size=partition_size,
-            n_jobs=n_jobs,
-            random_state=random_state,
+        from dptransfer.transfer.cell_noise import CellNoise  # noqa: PLC0415
+        from dptransfer.transfer.making import (  # noqa: PLC0415 - it imports us
+            ReleaseMaker,
+            make_of_arrays,
         )
 
+        def maker(columns: Columns) -> ReleaseMaker:
+            return ReleaseMaker(
+                columns,
+                classes,
+                CellNoise(
+                    columns,
+                    epsilon,
+                    delta,
+                    distance,
+                    mechanism=mechanism,
+                    insecure_seed=insecure_seed,
+                ),
+                name=name,
+                keep_samples=keep_samples,
+                clip=clip,
+                n_components=n_components,
+                n_layers=n_layers,
+                max_inducing=max_inducing,
+                partition_size=partition_size,
+                n_jobs=n_jobs,
+                random_state=random_state,
+            )
 
-def costs(ledger: Ledger, name: str, cell: Guarantee, record: Guarantee) -> list[Guarantee]:
+        return make_of_arrays(X, y, bounds, maker, ledger)
+
+    @classmethod
+    def from_moments(
+        cls,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        *,
+        epsilon: float,
+        delta: float,
+        bounds: Any,
+        classes: Sequence[Any],
+        radius: float | None = None,
+        centre: float | Sequence[float] | None = None,
+        name: str = "unnamed",
+        ledger: Ledger | None = None,
+        clip: bool = False,
+        insecure_seed: int | None = None,
+    ) -> MomentRelease:
+        """Counts, sums and second moments of every class, with Gaussian noise on each.
+
+        What is protected is one **record**: a whole row with its label, and whether it is there.
+
+        Parameters
+        ----------
+        X : array of shape (N, p), or a data frame
+            The private rows. They are read three times and not kept.
+        y : array of shape (N,)
+            Their labels, which are protected too.
+        epsilon, delta : float
+            What is promised for one record, of all that is released together; δ above 0.
+        bounds : pair, or one pair a column, or a mapping, or Columns
+            As for :meth:`from_samples`.
+        classes : sequence of str or int
+            The labels that there may be. One without rows is no fault: it would tell of the data.
+        radius : float, optional
+            Rows farther than this from the centre are brought so near; in units of the features,
+            which lie in [0, 1]. By default √p/2, and with the default centre none is. The noise on
+            the sums grows with the radius: one twice too wide asks for four times the budget, or
+            twice the rows, to know the means as well. The second moments hardly mind, for they
+            are of rows brought near to the released means, within a radius that follows from these.
+        centre : float or sequence of float, optional
+            Declared, and not read off the data; by default 0.5, the middle of every feature.
+        name, ledger, clip, insecure_seed
+            As for :meth:`from_samples`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> X, y = load_digits(return_X_y=True)
+        >>> release = Release.from_moments(X, y, epsilon=8.0, delta=1e-5, bounds=(0, 16),
+        ...                                classes=range(10), name="digits")
+        >>> release.guarantee.unit, release.guarantee.epsilon
+        ('record', 8.0)
+        """
+        from dptransfer.transfer.making import make_of_arrays  # noqa: PLC0415 - it imports us
+        from dptransfer.transfer.moment_making import MomentMaker  # noqa: PLC0415
+
+        def maker(columns: Columns) -> MomentMaker:
+            return MomentMaker(
+                columns,
+                classes,
+                epsilon,
+                delta,
+                radius=radius,
+                centre=centre,
+                name=name,
+                clip=clip,
+                insecure_seed=insecure_seed,
+            )
+
+        return make_of_arrays(X, y, bounds, maker, ledger)
+
+
+def costs(ledger: Ledger, name: str, promised: Guarantee, record: Guarantee) -> list[Guarantee]:
     """What a release costs, in every unit that the ledger keeps a budget for."""
-    return [cell, record] if "record" in ledger.units(name) else [cell]
+    units = ledger.units(name)
+    if promised.unit == "element":
+        return [promised, record] if "record" in units else [promised]
+    if "element" not in units:
+        return [promised]
+    return [_for_a_cell(promised, ledger.remaining(name)["element"].budget), promised]
+
+
+def _for_a_cell(record: Guarantee, budget: Guarantee) -> Guarantee:
+    """What the promise for a record that comes or goes says of a cell, whatever its distance.
+
+    Another cell is another record: one goes and one comes, which is (2ε, (1 + e^ε)δ).
+    """
+    return replace(
+        budget,
+        epsilon=2 * record.epsilon,
+        delta=min(1.0, (1 + math.exp(min(record.epsilon, 700.0))) * record.delta),
+        mechanism=f"{record.mechanism}, which hides a record that goes and one that comes",
+    )

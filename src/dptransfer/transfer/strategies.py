@@ -59,9 +59,14 @@ STRATEGIES: Mapping[str, Strategy] = {
 def choose(name: str, releases: Sequence[Release]) -> str:
     """The strategy's own name; "auto" is the paper's where there is a source."""
     if name == AUTO:
-        return "paper" if releases else "target-only"
+        name = "paper" if releases else "target-only"
     if name not in STRATEGIES:
         raise ParameterError(
             f"strategy must be one of {', '.join([AUTO, *STRATEGIES])}, not {name!r}"
+        )
+    if name == "paper" and any(release.guarantee.unit == "record" for release in releases):
+        raise ParameterError(
+            'strategy="paper" learns from perturbed rows, and a record-level release has none; '
+            "take another strategy, or a release made by Release.from_samples"
         )
     return name

@@ -1,0 +1,82 @@
+"""Labels that are smooth among neighbours and whose class means are those that a source tells.
+
+Let F_ic be how much row i is of class c. A Gaussian field that differs little between neighbours
+is the prior around a first guess P,
+
+    F_c ~ N(P_c, τ D^{1/2} (I − αS)^{-1} D^{1/2}),
+
+and a source observes, for each class, the share of its rows and their mean along each principal
+direction, up to noise of a known size: with φ(x) = (1, z), b_c = (1/N) Σ_i φ(x_i) F_ic + e,
+b_c = π_c (1, m_c), e ~ N(0, R_c). Both are linear in F, so that its mean, given all this, is the
+solution of one linear system,
+
+    F_c = P_c + τ G (τ K + R_c)^{-1} (b_c − Φᵀ P_c / N),   A = D^{1/2} Φ / N,
+    G = D^{1/2} (I − αS)^{-1} A,   K = Aᵀ (I − αS)^{-1} A,
+
+whose small part has as many unknowns as there are directions. τ, how freely labels may leave the
+guess, is the likeliest of a grid for what was observed. What is too noisy to tell (R large) moves
+nothing, and what is not observed at all follows from the neighbours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cho_solve, cholesky
+
+from dptransfer.transfer.neighbours import Neighbourhood
+from dptransfer.transfer.source_means import SourceMeans
+
+__all__ = ["Field"]
+
+Array = npt.NDArray[np.floating]
+
+ALPHA = 0.999
+TAUS = np.logspace(-4, 2, 25)
+SHARE_TOLERANCE = 0.05
+"""By how much, of itself, a class's share may differ from the source's."""
+
+WITHIN = 0.6
+"""Of the variance of all rows, so much is within a class."""
+
+
+class Field:
+    """The linear system for one table and the means that sources tell of it."""
+
+    def __init__(self, graph: Neighbourhood, told: SourceMeans) -> None:
+        N = len(graph.coordinates)
+        roots = np.sqrt(graph.degrees)[:, None]
+        self._Phi = np.column_stack([np.ones(N), graph.coordinates]) / N
+        A = roots * self._Phi
+        solved = graph.solve(A, ALPHA)
+        self._G = roots * solved
+        self._K = A.T @ solved
+        means = (told.means - graph.mean) @ graph.directions.T
+        share = told.shares[:, None]
+        self._b = share * np.column_stack([np.ones(len(means)), means])
+        # the mean of the target's own rows of a class is itself one of a sample
+        spread = told.variances[:, None] + WITHIN * graph.variances / (share * N)
+        self._R = np.column_stack([(SHARE_TOLERANCE * share) ** 2, share**2 * spread])
+
+    def correct(self, P: Array) -> Array:
+        """The labels nearest to P, neighbours considered, whose class means are the source's."""
+        missed = self._b - (self._Phi.T @ P).T
+        tau = TAUS[int(np.argmax([self._evidence(tau, missed) for tau in TAUS]))]
+        moved = [
+            cho_solve((self._root(tau, c), True), missed[c], check_finite=False)
+            for c in range(len(missed))
+        ]
+        return P + tau * (self._G @ np.array(moved).T)
+
+    def _root(self, tau: float, c: int) -> Array:
+        root: Array = cholesky(tau * self._K + np.diag(self._R[c]), lower=True, check_finite=False)
+        return root
+
+    def _evidence(self, tau: float, missed: Array) -> float:
+        """log Pr of what was observed, up to a constant."""
+        total = 0.0
+        for c, b in enumerate(missed):
+            root = self._root(tau, c)
+            total -= float(b @ cho_solve((root, True), b, check_finite=False)) / 2
+            total -= float(np.log(np.diag(root)).sum())
+        return total
