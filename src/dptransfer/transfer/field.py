@@ -10,8 +10,8 @@ direction, up to noise of a known size: with φ(x) = (1, z), b_c = (1/N) Σ_i φ
 b_c = π_c (1, m_c), e ~ N(0, R_c). Both are linear in F, so that its mean, given all this, is the
 solution of one linear system,
 
-    F_c = P_c + τ G (τ K + R_c)^{-1} (b_c − Φᵀ P_c / N),   A = D^{1/2} Φ / N,
-    G = D^{1/2} (I − αS)^{-1} A,   K = Aᵀ (I − αS)^{-1} A,
+    F_c = P_c + τ G (τ K + R_c)^{-1} (b_c − Φᵀ P_c),    Φ_i = φ(x_i)/N,   A = D^{1/2} Φ,
+    G = D^{1/2} (I − αS)^{-1} A,    K = Aᵀ (I − αS)^{-1} A,
 
 whose small part has as many unknowns as there are directions. τ, how freely labels may leave the
 guess, is the likeliest of a grid for what was observed. What is too noisy to tell (R large) moves
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_solve, cholesky
+import scipy.linalg
 
 from dptransfer.transfer.neighbours import Neighbourhood
 from dptransfer.transfer.source_means import SourceMeans
@@ -41,7 +41,7 @@ WITHIN = 0.6
 
 
 class Field:
-    """The linear system for one table and the means that sources tell of it."""
+    """The linear system for one table and the means that a source tells of it."""
 
     def __init__(self, graph: Neighbourhood, told: SourceMeans) -> None:
         N = len(graph.coordinates)
@@ -49,34 +49,30 @@ class Field:
         self._Phi = np.column_stack([np.ones(N), graph.coordinates]) / N
         A = roots * self._Phi
         solved = graph.solve(A, ALPHA)
-        self._G = roots * solved
-        self._K = A.T @ solved
-        means = (told.means - graph.mean) @ graph.directions.T
+        K = A.T @ solved
         share = told.shares[:, None]
+        means = told.means @ graph.directions.T
         self._b = share * np.column_stack([np.ones(len(means)), means])
         # the mean of the target's own rows of a class is itself one of a sample
         spread = told.variances[:, None] + WITHIN * graph.variances / (share * N)
-        self._R = np.column_stack([(SHARE_TOLERANCE * share) ** 2, share**2 * spread])
+        R = np.column_stack([(SHARE_TOLERANCE * share) ** 2, share**2 * spread])
+        # R^{-1/2} K R^{-1/2} = U diag(λ) Uᵀ serves every τ
+        self._white = 1 / np.sqrt(R)
+        systems = [scipy.linalg.eigh(w[:, None] * K * w, check_finite=False) for w in self._white]
+        self._values = np.maximum([values for values, _ in systems], 0)
+        self._vectors = np.array([vectors for _, vectors in systems])
+        self._G = roots * solved
 
     def correct(self, P: Array) -> Array:
         """The labels nearest to P, neighbours considered, whose class means are the source's."""
         missed = self._b - (self._Phi.T @ P).T
-        tau = TAUS[int(np.argmax([self._evidence(tau, missed) for tau in TAUS]))]
-        moved = [
-            cho_solve((self._root(tau, c), True), missed[c], check_finite=False)
-            for c in range(len(missed))
+        seen = np.einsum("cij,ci->cj", self._vectors, self._white * missed)
+        evidence = [
+            -np.sum(seen**2 / spread + np.log(spread))
+            for spread in (tau * self._values + 1 for tau in TAUS)
         ]
-        return P + tau * (self._G @ np.array(moved).T)
-
-    def _root(self, tau: float, c: int) -> Array:
-        root: Array = cholesky(tau * self._K + np.diag(self._R[c]), lower=True, check_finite=False)
-        return root
-
-    def _evidence(self, tau: float, missed: Array) -> float:
-        """log Pr of what was observed, up to a constant."""
-        total = 0.0
-        for c, b in enumerate(missed):
-            root = self._root(tau, c)
-            total -= float(b @ cho_solve((root, True), b, check_finite=False)) / 2
-            total -= float(np.log(np.diag(root)).sum())
-        return total
+        tau = TAUS[int(np.argmax(evidence))]
+        weighed = seen / (tau * self._values + 1)
+        moved = self._white * np.einsum("cij,cj->ci", self._vectors, weighed)
+        corrected: Array = P + tau * (self._G @ moved.T)
+        return corrected

@@ -1,0 +1,59 @@
+"""Class means that a source tells, as the target's rows would have them, and how sure they are.
+
+An average beats the noise: the mean of n perturbed rows is known up to the noise of one, over √n.
+Whether that says anything of the classes at all can be told from the release alone: the means of
+classes that do not differ would lie about each other as far as their noise, and no farther.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dptransfer.transfer.moment_release import MomentRelease
+from dptransfer.transfer.neighbours import Neighbourhood
+from dptransfer.transfer.release import Release
+
+__all__ = ["SourceMeans", "source_means"]
+
+Array = npt.NDArray[np.floating]
+
+CLEARLY = 4.0
+"""Standard deviations by which means must differ more than their noise alone would make them."""
+
+
+class SourceMeans(NamedTuple):
+    """What a source says of the first moments of its classes."""
+
+    means: Array
+    """Of every class's rows less the mean of the target's, (C, p)."""
+    variances: Array
+    """Of the noise on a number of each class's mean, (C,)."""
+    shares: Array
+    """Of every class in the source's rows, (C,)."""
+
+    def tell_apart(self, directions: Array) -> bool:
+        """Whether the classes' means differ by more than noise does, along some directions."""
+        means = self.means @ directions.T
+        weights = 1 / self.variances
+        middle = weights @ means / weights.sum()
+        apart = float(np.sum((means - middle) ** 2 * weights[:, None]))
+        freedom = (len(means) - 1) * len(directions)
+        return apart > freedom + CLEARLY * np.sqrt(2 * freedom)
+
+
+def source_means(release: Release, graph: Neighbourhood) -> SourceMeans:
+    """Of a release whose columns are the target's."""
+    told = release.summary
+    if isinstance(release, MomentRelease):
+        means = told.means + np.asarray(release.centre)
+        sizes = told.sizes
+    else:
+        means, sizes = told.means, np.maximum(told.counts, 1)
+    return SourceMeans(
+        np.asarray(means, dtype=np.float64) - graph.mean,
+        np.mean(np.asarray(told.mean_errors, dtype=np.float64) ** 2, axis=1),
+        np.asarray(sizes / sizes.sum(), dtype=np.float64),
+    )
