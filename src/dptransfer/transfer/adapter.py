@@ -29,7 +29,7 @@ from dptransfer.transfer.decision import Opinions, opinions
 from dptransfer.transfer.gain import TransferGain
 from dptransfer.transfer.labels import read_labels
 from dptransfer.transfer.learned import Given, Learned, Told
-from dptransfer.transfer.learning import with_source_classes
+from dptransfer.transfer.learning import learn_target, with_source_classes
 from dptransfer.transfer.release import Release
 from dptransfer.transfer.self_training import Settings
 from dptransfer.transfer.strategies import STRATEGIES, choose
@@ -47,9 +47,11 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     ----------
     source : None, Release or list of Release
         What owners published. None learns from the target alone.
-    strategy : {"auto", "paper", "target-only"}, default="auto"
-        "paper" is Section 4.2 to the letter; "target-only" is the same without any source; "auto"
-        is the one or the other, as there is a source or not.
+    strategy : {"auto", "paper", "noise-aware", "target-only"}, default="auto"
+        "paper" is Section 4.2 to the letter. "noise-aware" counts on what survives the noise:
+        class means and second moments, with their errors; it needs no labels of your own.
+        "target-only" is the same without any source. "auto" is "noise-aware" with those sources
+        only that stand the test of your labelled rows.
     schedule : sequence of int, default=(5, 10, 15, 20)
         The subspace dimensions n of the rounds of self-training.
     n_layers, max_inducing
@@ -156,7 +158,9 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         self, rows: Array, y: Any, settings: Settings, columns: Columns | None
     ) -> TransferClassifier:
         releases = self._releases()
-        labels = read_labels(y, len(rows))
+        uses = STRATEGIES[choose(self.strategy, releases)]
+        no_labels = bool(releases) and uses.alone is not learn_target
+        labels = read_labels(y, len(rows), none_will_do=no_labels)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         known, self.notes_ = with_source_classes(labels, releases)
         self.classes_ = known.classes
@@ -165,11 +169,12 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         self.sources_ = [Told.of(release) for release in releases]
         known = known._replace(columns=columns)
         self._fitted: Given | None = Given(rows, known, releases)
-        self._domains, notes = STRATEGIES[self.strategy_].learn(
-            rows, known, releases, settings, self._seed
-        )
-        self.notes_ += notes
+        lesson = STRATEGIES[self.strategy_].learn(rows, known, releases, settings, self._seed)
+        self._domains = lesson.domains
+        self.notes_ += lesson.notes
         self._later: dict[str, Any] = {}
+        if lesson.numbers is not None:
+            self._later["transduction"] = self.classes_[lesson.numbers]
         return self
 
     # Labelling -----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-__all__ = ["probabilities", "temperature"]
+__all__ = ["probabilities", "temperature", "uncalibrated"]
 
 Array = npt.NDArray[np.floating]
 
@@ -45,3 +45,17 @@ def temperature(errors: Array, numbers: npt.NDArray[np.intp]) -> float:
     middle = float(np.log(typical))
     found = minimize_scalar(loss, bounds=(middle - WIDEST, middle + WIDEST / 4), method="bounded")
     return float(np.exp(found.x))
+
+
+def uncalibrated(errors: Array) -> float:
+    """A T where no row has a label: a third of the median distance from the best to the second.
+
+    >>> uncalibrated(np.array([[1.0, 4.0, 9.0], [2.0, 2.0, 3.0], [0.0, 6.0, 6.0]]))
+    1.0
+    """
+    if errors.shape[1] < 2:
+        return 1.0
+    two = np.partition(np.asarray(errors, dtype=np.float64), 1, axis=1)[:, :2]
+    gaps = two[:, 1] - two[:, 0]
+    gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
+    return float(np.median(gaps)) / 3 if len(gaps) else 1.0

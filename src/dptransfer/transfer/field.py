@@ -41,9 +41,21 @@ WITHIN = 0.6
 
 
 class Field:
-    """The linear system for one table and the means that a source tells of it."""
+    """The linear system for one table and the means that a source tells of it.
 
-    def __init__(self, graph: Neighbourhood, told: SourceMeans) -> None:
+    Parameters
+    ----------
+    graph : Neighbourhood
+        Of the target's rows in the source's space.
+    told : SourceMeans
+    classes : array of int
+        The target's number of each of the source's classes.
+    """
+
+    def __init__(
+        self, graph: Neighbourhood, told: SourceMeans, classes: npt.NDArray[np.intp]
+    ) -> None:
+        self._classes = classes
         N = len(graph.coordinates)
         roots = np.sqrt(graph.degrees)[:, None]
         self._Phi = np.column_stack([np.ones(N), graph.coordinates]) / N
@@ -65,7 +77,7 @@ class Field:
 
     def correct(self, P: Array) -> Array:
         """The labels nearest to P, neighbours considered, whose class means are the source's."""
-        missed = self._b - (self._Phi.T @ P).T
+        missed = self._b - (self._Phi.T @ P[:, self._classes]).T
         seen = np.einsum("cij,ci->cj", self._vectors, self._white * missed)
         evidence = [
             -np.sum(seen**2 / spread + np.log(spread))
@@ -74,5 +86,6 @@ class Field:
         tau = TAUS[int(np.argmax(evidence))]
         weighed = seen / (tau * self._values + 1)
         moved = self._white * np.einsum("cij,cj->ci", self._vectors, weighed)
-        corrected: Array = P + tau * (self._G @ moved.T)
+        corrected = P.copy()
+        corrected[:, self._classes] += tau * (self._G @ moved.T)
         return corrected

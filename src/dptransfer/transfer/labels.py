@@ -24,8 +24,8 @@ class Labels(NamedTuple):
     numbers: npt.NDArray[np.intp]
 
 
-def read_labels(y: Any, n_rows: int) -> Labels:
-    """Sort labels into classes.
+def read_labels(y: Any, n_rows: int, *, none_will_do: bool = False) -> Labels:
+    """Sort labels into classes; that there are none at all is refused, unless it will do.
 
     >>> read_labels(["b", None, "a", ""], 4)
     Labels(classes=array(['a', 'b'], dtype='<U1'), numbers=array([ 1, -1,  0, -1]))
@@ -50,6 +50,8 @@ def read_labels(y: Any, n_rows: int) -> Labels:
         values = given[known]
         if given.dtype.kind == "f" and not known.all() and np.all(values == np.floor(values)):
             values = values.astype(np.int64)  # they became floats for the sake of NaN
+    if not len(values) and none_will_do:
+        return Labels(values, np.full(n_rows, UNLABELLED, dtype=np.intp))
     if not len(values):
         raise DataError(
             "no row has a label: y holds the label of every row, and -1 (whole numbers) or None "

@@ -12,13 +12,20 @@ from dptransfer.errors import DataError
 from dptransfer.transfer.alignment import Alignment, align, as_given
 from dptransfer.transfer.columns import Columns, as_text
 from dptransfer.transfer.decision import Domain
+from dptransfer.transfer.lesson import Lesson
 from dptransfer.transfer.labels import Labels, same_classes
 from dptransfer.transfer.progress import report
 from dptransfer.transfer.release import Release
 from dptransfer.transfer.self_training import Settings, self_train
 from dptransfer.transfer.source2target import Source, learn_source2target
 
-__all__ = ["Known", "learn_domains", "learn_target", "with_source_classes"]
+__all__ = ["Known",
+    "different_names",
+    "learn_domains",
+    "learn_target",
+    "same_classes_of",
+    "with_source_classes",
+]
 
 Array = npt.NDArray[np.floating]
 Numbers = npt.NDArray[np.intp]
@@ -40,7 +47,7 @@ def with_source_classes(labels: Labels, releases: Sequence[Release]) -> tuple[Kn
     own = labels.classes
     notes = []
     extra: list[Any] = []
-    for release in releases:
+    for release in releases if len(own) else ():
         here = same_classes(np.array(release.classes), own.tolist())
         if not (here >= 0).any():
             raise DataError(
@@ -61,6 +68,12 @@ def with_source_classes(labels: Labels, releases: Sequence[Release]) -> tuple[Kn
                 f"{release.name!r} knows nothing of {_listed(strangers)}: your rows alone speak "
                 "for it"
             )
+    if not len(own):
+        for release in releases:
+            extra += release.classes
+        classes = np.unique(np.array(extra))
+        notes.append("no row of yours has a label: what the classes are is the sources' word alone")
+        return Known(classes, labels.numbers), notes
     if not extra:
         return Known(own, labels.numbers), notes
     texts = np.array([*own.tolist(), *(_like(own, c) for c in extra)])
@@ -95,16 +108,16 @@ def learn_domains(
     settings: Settings,
     seed: int,
     ready: Sequence[Domain] = (),
-) -> tuple[list[Domain], list[str]]:
+) -> Lesson:
     """One domain for each way in which rows are aligned, with the sources that share it.
 
     ``ready`` may hold domains of the same rows and labels: a target classifier among them whose
     alignment is the same is not learned again.
     """
     if not releases:
-        return [learn_target(X, known, as_given(), settings, seed, ready)], []
+        return Lesson([learn_target(X, known, as_given(), settings, seed, ready)], [])
     notes = []
-    names = _different([release.name for release in releases])
+    names = different_names([release.name for release in releases])
     together: list[tuple[Alignment, list[tuple[str, Release]]]] = []
     for name, release in zip(names, releases, strict=True):
         alignment = align(release, X, known.columns)
@@ -126,7 +139,7 @@ def learn_domains(
     ]
     if len(domains) > 1:
         domains = [domain._replace(unit=_mean_square(domain.alignment(X))) for domain in domains]
-    return domains, notes
+    return Lesson(domains, notes)
 
 
 def learn_target(
@@ -141,10 +154,10 @@ def learn_target(
     return _domain(alignment, X, known, [], settings, seed, ready)
 
 
-def _different(names: Sequence[str]) -> list[str]:
+def different_names(names: Sequence[str]) -> list[str]:
     """The names, those that come again with a number.
 
-    >>> _different(["a", "b", "a"])
+    >>> different_names(["a", "b", "a"])
     ['a', 'b', 'a (2)']
     """
     told: list[str] = []

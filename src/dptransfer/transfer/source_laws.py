@@ -24,8 +24,8 @@ __all__ = ["source_laws"]
 
 Array = npt.NDArray[np.floating]
 
-DIRECTIONS = 30
-HELD = 0.95
+DIRECTIONS = 20
+HELD = 0.9
 """Of the squared length of the target's directions, so much must lie in V⁺."""
 
 FLOOR = 3.0

@@ -43,6 +43,16 @@ class SourceMeans(NamedTuple):
         freedom = (len(means) - 1) * len(directions)
         return apart > freedom + CLEARLY * np.sqrt(2 * freedom)
 
+    def lie_elsewhere(self, directions: Array) -> bool:
+        """Whether the target's mean is farther from the source's than its classes are apart."""
+        means = self.means @ directions.T
+        d = len(directions)
+        middle = self.shares @ means
+        far = float(middle @ middle) - d * float(self.shares**2 @ self.variances)
+        apart = float(self.shares @ np.sum((means - middle) ** 2, axis=1))
+        apart -= d * float(self.shares * (1 - self.shares) @ self.variances)
+        return far > max(apart, 0.0)
+
 
 def source_means(release: Release, graph: Neighbourhood) -> SourceMeans:
     """Of a release whose columns are the target's."""

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dptransfer.transfer.alignment import as_given
-from dptransfer.transfer.calibration import temperature
+from dptransfer.transfer.calibration import temperature, uncalibrated
 from dptransfer.transfer.decision import Domain, opinions
 from dptransfer.transfer.gain import TransferGain, folds, measure_gain
-from dptransfer.transfer.learning import Known, learn_target
+from dptransfer.transfer.learning import Known
 from dptransfer.transfer.noise_twin import noise_twin
 from dptransfer.transfer.progress import report, reporting_to
 from dptransfer.transfer.release import Release
@@ -83,6 +83,13 @@ def run_trial(
         unknown = np.sort(rng.choice(unknown, UNLABELLED, replace=False))
     n_classes = len(known.classes)
     held_out = [folds(known.numbers, FOLDS, rng) for _ in range(REPEATS)]
+    if not len(labelled):
+        errors = opinions(domains, X[unknown], n_classes, settings.n_jobs).least
+        return Trial(
+            TransferGain(0, 0, 0, len(unknown)),
+            uncalibrated(errors),
+            "not at all: no row has a label",
+        )
     if not held_out[0]:
         errors = opinions(domains, X[labelled], n_classes, settings.n_jobs).least
         gain = TransferGain(0, 0, 0, len(unknown)) if releases else None
@@ -137,13 +144,13 @@ def _arms(
 
     Without it the rows are in the owner's units all the same, if the columns are.
     """
-    with_source = strategy.learn(X, known, releases, settings, seed)[0]
+    with_source = strategy.learn(X, known, releases, settings, seed).domains
     yield with_source
     if not releases:
         return
     ready = with_source if strategy.own_target else []
     alignments = [domain.alignment for domain in with_source]
     alike = [alignment for alignment in alignments if alignment.kind == "same columns"]
-    alone = learn_target(X, known, alike[0] if alike else as_given(), settings, seed, ready)
+    alone = strategy.alone(X, known, alike[0] if alike else as_given(), settings, seed, ready)
     yield [alone]
-    yield strategy.learn(X, known, twins, settings, seed, [*ready, alone] if ready else [])[0]
+    yield strategy.learn(X, known, twins, settings, seed, [*ready, alone] if ready else []).domains
