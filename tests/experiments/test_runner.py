@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -40,9 +41,7 @@ class Coin(Experiment):
         rows = [Row("heads up", "heads", "0.1", Measured(60.0)), Row("tails up", "tails")]
         return [Table("coin", "Coins", rows, [Column("target only", "target")])]
 
-    def text(self, results):
-        gain = results.difference("heads", "rule@0.1", "target")
-        return f"The source was worth {gain.mean:.1f}." if gain else ""
+    notes = MappingProxyType({"coin": "A person says that coins are fair."})
 
 
 class ManyCoins(Coin):
@@ -110,7 +109,8 @@ def test_the_table_tells_the_difference_and_marks_it(tmp_path):
     text = markdown(found)
     assert "| heads up | 60.0 |" in text
     assert " * |" in text
-    assert "worth 1.0" in text
+    assert "The rule's accuracy less that of the target alone is +1.00 ± 0.00 points." in text
+    assert text.rstrip().endswith("A person says that coins are fair.")
     assert "do not edit" in whole_page(found).lower()
     lines = to_csv(found).splitlines()
     assert lines[1] == "coin,heads up,0.1,paper,60.0,,1"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dptransfer.data.datasets import MNIST, USPS, load_mnist_split, load_usps_split
+from dptransfer.data.datasets import MNIST, USPS, Split, load_mnist_split, load_usps_split
 from dptransfer.data.published import Published
 from dptransfer.experiments.ablation import (
     Target,
@@ -48,17 +48,27 @@ COLUMNS = (
 
 
 @cache
-def mnist_sources(n_jobs: int) -> Sources:
-    """MNIST's 60,000 training images; the same releases serve every draw and experiment."""
-    mnist = load_mnist_split()
-    return Sources(mnist.x_train, mnist.y_train.astype(np.intp), CLASSES, n_jobs, seed=0)
+def _mnist() -> Split:
+    return load_mnist_split()
 
 
 @cache
-def usps_sources(n_jobs: int) -> Sources:
-    """USPS's 7,291 training images."""
-    usps = load_usps_split()
-    return Sources(usps.x_train, usps.y_train.astype(np.intp), CLASSES, n_jobs, seed=0)
+def _usps() -> Split:
+    return load_usps_split()
+
+
+@lru_cache(maxsize=1)
+def mnist_sources(n_jobs: int, draw: int) -> Sources:
+    """MNIST's 60,000 training images, under the noise of this draw."""
+    mnist = _mnist()
+    return Sources(mnist.x_train, mnist.y_train.astype(np.intp), CLASSES, n_jobs, seed=draw)
+
+
+@lru_cache(maxsize=1)
+def usps_sources(n_jobs: int, draw: int) -> Sources:
+    """USPS's 7,291 training images, under the noise of this draw."""
+    usps = _usps()
+    return Sources(usps.x_train, usps.y_train.astype(np.intp), CLASSES, n_jobs, seed=draw)
 
 
 class ImageExperiment(Experiment):
@@ -70,16 +80,21 @@ class ImageExperiment(Experiment):
     self_training_runs = 2
     """Draws for which scikit-learn's self-training is run; it takes longer than all else."""
     always: Sequence[str] = (PAPER, NOISE)
+    of_trial: float = 10.0
+    """Seconds of one core, about, without the sources."""
+    of_source: float = 20.0
+    """Seconds that each source adds."""
 
     def __init__(self, *, quick: bool = False) -> None:
         super().__init__(quick=quick)
         self._views: dict[str, View] = {}
+        self._draw = -1
         self._seen: Target | None = None
         self._near: Neighbours | None = None
 
     @abstractmethod
-    def sources(self, n_jobs: int) -> Sources:
-        """What the source is."""
+    def sources(self, n_jobs: int, draw: int) -> Sources:
+        """What the source is, and under which noise."""
 
     @abstractmethod
     def load(self) -> tuple[Target, Numbers]:
@@ -89,11 +104,11 @@ class ImageExperiment(Experiment):
         """Learn from the labels of this draw, with every source in turn."""
         if self._seen is None:
             target, self._y = self.load()
-            self._turn = turn(target, self.sources(n_jobs).X.shape[1])
+            self._turn = turn(target, self.sources(n_jobs, trial.draw).X.shape[1])
             self._seen = self._turn.target
         numbers = labelled(self._y, labels_each(trial.task), np.random.default_rng(trial.draw))
         settings = Settings(n_jobs=n_jobs)
-        views = {name: self._view(name, n_jobs) for name in self.names(trial)}
+        views = {name: self._view(name, trial.draw, n_jobs) for name in self.names(trial)}
         trained, errors = ablate(self._seen, views, numbers, settings, trial.draw)
         unknown = numbers < 0
         figures = rule_figures(errors, self._seen.y_test)
@@ -114,13 +129,20 @@ class ImageExperiment(Experiment):
         everything = trial.draw < self.grid_runs and not self.quick
         return [e for e in (*EPSILONS, NOISE) if everything or e in self.always]
 
+    def seconds(self, trial: Trial) -> float:
+        """By the number of its sources."""
+        return self.of_trial + self.of_source * len(self.names(trial))
+
     def more(self, trial: Trial, numbers: Numbers, n_jobs: int) -> Figures:
         """Figures of this experiment alone."""
         return {}
 
-    def _view(self, name: str, n_jobs: int) -> View:
+    def _view(self, name: str, draw: int, n_jobs: int) -> View:
+        """A source of this draw, which all tasks of the draw share."""
+        if draw != self._draw:
+            self._draw, self._views = draw, {}
         if name not in self._views:
-            release = self.sources(n_jobs)[name]
+            release = self.sources(n_jobs, draw)[name]
             self._views[name] = look_at(release, *self._turn.towards(release))
         return self._views[name]
 

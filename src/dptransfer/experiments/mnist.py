@@ -7,7 +7,7 @@ its figure is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from dptransfer.experiments.experiment import Column, Row, Table
 from dptransfer.experiments.images import CLASSES, COLUMNS, ImageExperiment, mnist_sources
 from dptransfer.experiments.sources import Sources
 from dptransfer.experiments.store import Figures, Trial
-from dptransfer.experiments.summary import Measured, Results
+from dptransfer.experiments.summary import Measured
 
 __all__ = ["Mnist"]
 
@@ -45,9 +45,9 @@ class Mnist(ImageExperiment):
         """The paper's, and with more labels to see how many its figure would take."""
         return (TASK,) if self.quick else (TASK, *MORE_LABELS)
 
-    def sources(self, n_jobs: int) -> Sources:
+    def sources(self, n_jobs: int, draw: int) -> Sources:
         """MNIST's training images."""
-        return mnist_sources(n_jobs)
+        return mnist_sources(n_jobs, draw)
 
     def load(self) -> tuple[Target, Numbers]:
         """The test images, of which the last 1,000 are held out."""
@@ -64,7 +64,7 @@ class Mnist(ImageExperiment):
         """The ceiling: a linear SVM on raw source rows and the labelled target rows."""
         if trial.task != TASK or self._seen is None:
             return {}
-        source = self.sources(n_jobs)
+        source = self.sources(n_jobs, trial.draw)
         known = np.flatnonzero(numbers >= 0)
         some = np.random.default_rng(trial.draw).choice(len(source.X), CEILING_ROWS, replace=False)
         found = svm(
@@ -80,7 +80,10 @@ class Mnist(ImageExperiment):
             "mnist",
             "MNIST: 9,000 target images of which 100 labelled, tested on the last 1,000",
             [Row("(0.1, 1e-5), one pixel", TASK, "0.1", PAPER_FIGURE)],
-            (*COLUMNS, Column("SVM on both, not private", "svm on both")),
+            (
+                *COLUMNS,
+                Column(f"SVM on both ({CEILING_ROWS:,} source rows), not private", "svm on both"),
+            ),
         )
         if self.quick:
             return [ours]
@@ -92,9 +95,14 @@ class Mnist(ImageExperiment):
                 [Row(task, task, "0.1", PAPER_FIGURE) for task in (TASK, *MORE_LABELS)],
                 [Column("on the unlabelled rows", "unlabelled rows")],
                 ours="target",
+                measured="target only",
             ),
         ]
 
-    def text(self, results: Results) -> str:
-        """What the source contributed."""
-        return ""
+    def grids(self) -> Mapping[str, Sequence[str]]:
+        """One panel."""
+        return {self.title: (TASK,)}
+
+    def by_labels(self) -> Mapping[int, str]:
+        """All numbers of labels."""
+        return {int(task.split(maxsplit=1)[0]): task for task in self.tasks}

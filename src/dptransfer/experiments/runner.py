@@ -14,6 +14,7 @@ from joblib import Parallel, delayed
 
 from dptransfer.experiments.experiment import Experiment
 from dptransfer.experiments.store import Kept, Store, Trial
+from dptransfer.models.threads import one_blas_thread
 
 __all__ = ["Step", "perform", "plan"]
 
@@ -41,7 +42,9 @@ def plan(experiments: Sequence[Experiment], store: Store, runs: int | None) -> l
     return [step for step in first + then if step[1]]
 
 
-def perform(steps: Sequence[Step], store: Store, jobs: int) -> Iterator[tuple[str, Trial, float]]:
+def perform(
+    steps: Sequence[Step], store: Store, jobs: int
+) -> Iterator[tuple[Experiment, Trial, float]]:
     """Run the steps; after every trial say whose it was and how long it took.
 
     The figures are the same for every number of jobs.
@@ -52,7 +55,7 @@ def perform(steps: Sequence[Step], store: Store, jobs: int) -> Iterator[tuple[st
         work = (delayed(_perform)(experiment, trial, store, inside) for trial in trials)
         with closing(run(work)) as done:
             for trial, seconds in done:
-                yield experiment.name, trial, seconds
+                yield experiment, trial, seconds
 
 
 def _perform(
@@ -62,7 +65,8 @@ def _perform(
     if trial in store.read(experiment.name, experiment.protocol):
         return trial, 0.0
     start = time.perf_counter()
-    figures = experiment.run(trial, n_jobs)
+    with one_blas_thread():  # so that figures are those of one thread however many there are
+        figures = experiment.run(trial, n_jobs)
     seconds = time.perf_counter() - start
     store.add(experiment.name, experiment.protocol, trial, Kept(figures, seconds))
     return trial, seconds
