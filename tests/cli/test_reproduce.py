@@ -4,18 +4,21 @@ import csv
 import io
 import json
 import re
+import sys
+import time
 from pathlib import Path
 
 import pytest
 from coins import Coins
 from typer.testing import CliRunner
 
-from dptransfer.cli import reproduce as command
 from dptransfer.cli.app import app
+from dptransfer.cli.output import long_work
 from dptransfer.errors import DataError
 from dptransfer.experiments import catalogue
 from dptransfer.experiments.store import Store, Trial
 
+command = sys.modules["dptransfer.cli.reproduce"]  # the room gives out its function under the name
 KEPT = Path(__file__).parents[2] / "benchmarks" / "results" / "reproduce"
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 
@@ -26,7 +29,7 @@ def run(*arguments):
 
 @pytest.fixture
 def coins(monkeypatch):
-    monkeypatch.setattr(catalogue, "EXPERIMENTS", {"coins": Coins})
+    monkeypatch.setattr(command, "make", lambda name=None, quick=False: [Coins(quick=quick)])
     return Coins
 
 
@@ -36,8 +39,11 @@ def measured(coins, tmp_path):
     return tmp_path
 
 
-def test_every_experiment_has_its_command():
-    assert set(command.NAMES) == {*catalogue.EXPERIMENTS, command.ALL}
+def test_every_experiment_has_its_name_and_its_command():
+    assert [each.name for each in catalogue.make()] == list(catalogue.EXPERIMENTS)
+    for name in catalogue.EXPERIMENTS:
+        assert [each.name for each in catalogue.make(name)] == [name]
+        assert "Example:" in run(name, "--help").output
 
 
 @pytest.mark.parametrize(
@@ -72,6 +78,31 @@ def test_an_interrupted_run_goes_on(coins, tmp_path, monkeypatch):
     monkeypatch.setattr(Coins, "stop_at", Trial("10 labels", 0))  # done: it is not asked again
     assert run("all", "--out", tmp_path, "--jobs", 1).exit_code == 0
     assert len(Store(tmp_path).path("coins").read_text().splitlines()) == 6
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_sees_how_far_it_is_and_how_long_it_will_take(monkeypatch):
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with long_work(4.0, 1200.0) as done:
+        time.sleep(0.2)
+        assert "about 20 min left" in terminal.getvalue()
+        done(1.0, "1 of 2 trials, coins")
+        time.sleep(0.2)
+    assert "1 of 2 trials, coins" in terminal.getvalue()
+    assert "about 0 min left" in terminal.getvalue()  # a quarter took a moment
+
+
+def test_a_pipe_sees_nothing_lively(monkeypatch):
+    monkeypatch.setattr("sys.stderr", pipe := io.StringIO())
+    with long_work(4.0, 1200.0) as done:
+        done(4.0, "done")
+    assert pipe.getvalue().strip() == ""
 
 
 def test_what_is_quick_is_kept_apart(coins, tmp_path):

@@ -53,10 +53,13 @@ def run(experiment, folder, runs=None, jobs=1):
     return list(perform(plan([experiment], store, runs), store, jobs))
 
 
-def test_two_draws_of_everything_come_before_the_third(tmp_path):
-    one, other = Coin(), Coin()
-    order = [t.draw for _, trials in plan([one, other], Store(tmp_path), None) for t in trials]
-    assert order == [0, 0, 1, 1] * 2 + [2, 2] * 2
+def test_a_draw_of_everything_comes_before_the_next(tmp_path):
+    steps = plan([Coin(), ManyCoins(), Coin()], Store(tmp_path), None)
+    assert [[t.draw for t in trials] for _, trials in steps] == [
+        *([[0, 0]] * 3),
+        *([1, 1], [1, 1, 2, 2], [1, 1]),
+        *([[2, 2]] * 2),
+    ]
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path):

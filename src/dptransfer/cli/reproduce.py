@@ -12,6 +12,7 @@ import typer
 
 from dptransfer.cli.output import listening, long_work, print_json, print_table, progress
 from dptransfer.errors import DataError, DPTransferError
+from dptransfer.experiments.catalogue import EXPERIMENTS, make
 
 if TYPE_CHECKING:
     from dptransfer.experiments.experiment import Experiment
@@ -28,12 +29,8 @@ reproduce = typer.Typer(
 
 RESULTS = Path("reproduced")
 ALL = "all"
-NAMES = {
-    "mnist": "MNIST to MNIST with 100 labels (about 8 minutes on two cores).",
-    "mnist-usps": "MNIST to USPS with 100 labels, ten runs (about 10 minutes).",
-    "usps-mnist": "USPS to MNIST with 100 to 500 labels (about 20 minutes).",
-    "office-caltech": "Office+Caltech256, 12 pairs of domains, 20 splits (about 20 minutes).",
-    ALL: "Every table of Section 5 (less than an hour on two cores).",
+NAMES = {name: entry.help for name, entry in EXPERIMENTS.items()} | {
+    ALL: "Every table of Section 5 (less than an hour on two cores)."
 }
 
 
@@ -72,7 +69,7 @@ def _command(name: str) -> Callable[..., None]:
         from dptransfer.experiments.runner import perform, plan  # noqa: PLC0415
         from dptransfer.experiments.store import Store  # noqa: PLC0415
 
-        experiments = _experiments(name, quick)
+        experiments = make(None if name == ALL else name, quick=quick)
         store = Store(_folder(out, quick))
         steps = plan(experiments, store, runs)
         with listening():
@@ -112,7 +109,7 @@ def show(
     """
     from dptransfer.experiments.store import Store  # noqa: PLC0415
 
-    _show(_experiments(ALL, quick), Store(_folder(out, quick)), form, report)
+    _show(make(quick=quick), Store(_folder(out, quick)), form, report)
 
 
 @reproduce.command("page")
@@ -127,7 +124,7 @@ def page(
     from dptransfer.experiments.pages import whole_page  # noqa: PLC0415
     from dptransfer.experiments.store import Store  # noqa: PLC0415
 
-    text = whole_page(_measured(_experiments(ALL, False), Store(out)))
+    text = whole_page(_measured(make(), Store(out)))
     try:
         unfinished = to.with_name(to.name + ".part")
         unfinished.write_text(text, encoding="utf-8")
@@ -161,7 +158,7 @@ def figures(
     try:
         for path in progress(draw_figures(images, out), len(FIGURES), "drawing"):
             typer.echo(str(path))
-        curves = draw_curves(_experiments(ALL, False), Store(results))
+        curves = draw_curves(make(), Store(results))
         for each in curves:
             typer.echo(str(save(each.figure, out / f"{each.name}.png")))
     except OSError as error:
@@ -172,13 +169,6 @@ def figures(
             "dptransfer reproduce all",
             err=True,
         )
-
-
-def _experiments(name: str, quick: bool) -> list[Experiment]:
-    from dptransfer.experiments.catalogue import EXPERIMENTS  # noqa: PLC0415 - slow to import
-
-    kinds = EXPERIMENTS.values() if name == ALL else [EXPERIMENTS[name]]
-    return [kind(quick=quick) for kind in kinds]
 
 
 def _folder(out: Path, quick: bool) -> Path:

@@ -75,14 +75,14 @@ class ImageExperiment(Experiment):
     """A target of digits of which a few of every class are labelled."""
 
     data: ClassVar[Sequence[Published]] = (MNIST, USPS)
-    grid_runs = 2
+    grid_runs = 3
     """Draws for which every ε is tried; later draws have those of ``always`` only."""
     self_training_runs = 2
     """Draws for which scikit-learn's self-training is run; it takes longer than all else."""
     always: Sequence[str] = (PAPER, NOISE)
-    of_trial: float = 10.0
+    of_trial: float = 5.0
     """Seconds of one core, about, without the sources."""
-    of_source: float = 20.0
+    of_source: float = 10.0
     """Seconds that each source adds."""
 
     def __init__(self, *, quick: bool = False) -> None:

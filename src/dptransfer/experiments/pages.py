@@ -194,13 +194,14 @@ def to_csv(digested: Sequence[dict[str, Any]]) -> str:
 HOW_TO_READ = """Accuracy in per cent on test rows, mean ± standard deviation over the draws of the
 labelled rows. A star marks a difference to the paper outside two standard errors; a figure that the
 paper prints without deviation is taken as exact. A number in brackets says over how many draws a
-figure is, where that is not the number beside the paper's. Draw k has the seed k, and the noise
-of releases is seeded too, which is for experiments only. **ε is for one element**: one pixel of one
-image, one feature of one picture; what that is for a whole record is another figure altogether.
+figure is, where that is not the number beside the paper's: to keep all of it within an hour, some
+parts are taken away on the first draws only. Draw k has the seed k, for its labelled rows and for
+the noise of its source; to seed the noise is for experiments only. **ε is for one element**: one
+pixel of one image, one feature of one picture; what that is for a whole record is another figure.
 
 "The paper's rule" is the least of three errors at the paper's ε = 0.1 unless the row says
-otherwise; the columns after it are the same trials with parts taken away or exchanged: *target
-only* is the target's own error alone; "noise for source" the same rule with a release of pure
+otherwise. The columns after it are the same trials with parts taken away or exchanged: "target
+only" is the target's own error alone; "noise for source" the same rule with a release of pure
 noise; then each of the other two errors alone; the rule at other ε; and what a few lines of
 scikit-learn make of the same labels. The sentences under a table are made from its figures:
 differences are taken draw by draw, with the same rows and labels on both sides, and stand beside
