@@ -4,6 +4,7 @@ import pytest
 from coins import Coins
 
 from dptransfer.experiments.experiment import Row, Table
+from dptransfer.experiments.mnist import Mnist
 from dptransfer.experiments.office_caltech import PAIRS, OfficeCaltechPairs, task_of
 from dptransfer.experiments.sources import EPSILONS
 from dptransfer.experiments.store import Kept, Trial
@@ -94,3 +95,21 @@ def test_the_papers_own_pairs_are_counted(place):
     told = "the rule is +3.00 ± 0.00 points from that SVM, and at or above all plain baselines in "
     assert f"{told}{len(PAIRS)} of {len(PAIRS)} pairs" in text
     assert Trial(task_of("cnn", *PAIRS[0]), 0) in experiment.trials(1)
+
+
+@pytest.mark.parametrize(
+    ("right", "told"),
+    [
+        ((91.0, 94.9, 96.0, 97.0), "alone with fewer than 300 labels, and not with 300 labels."),
+        ((91.0, 92.0, 93.0, 94.0), "alone with each of these numbers of labels."),
+        ((96.0, 96.0, 97.0, 98.0), "alone with none of these numbers of labels."),
+    ],
+)
+def test_how_many_labels_the_printed_figure_would_take(right, told):
+    experiment = Mnist()
+    kept = {
+        trial: Kept({"target": value}, 1.0)
+        for task, value in zip(experiment.tasks, right, strict=True)
+        for trial in (Trial(task, 0), Trial(task, 1))
+    }
+    assert experiment.text(experiment.tables()[1], Results(kept)).endswith(told)

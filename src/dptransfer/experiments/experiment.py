@@ -44,6 +44,8 @@ class Table(NamedTuple):
     ours: str = "rule@{e}"
     measured: str = "the paper's rule"
     """What ours is, as a heading."""
+    averaged: bool = False
+    """Whether the rows are alike enough for a mean over them."""
     context: Sequence[tuple[str, Sequence[str]]] = ()
     """Published figures that were had on other data or under other terms: a name, and for every
     row what it says."""

@@ -19,7 +19,7 @@ from dptransfer.experiments.experiment import Column, Row, Table
 from dptransfer.experiments.images import CLASSES, COLUMNS, ImageExperiment, mnist_sources
 from dptransfer.experiments.sources import Sources
 from dptransfer.experiments.store import Figures, Trial
-from dptransfer.experiments.summary import Measured
+from dptransfer.experiments.summary import Measured, Results
 
 __all__ = ["Mnist"]
 
@@ -29,6 +29,7 @@ HELD_OUT = 1000
 CEILING_ROWS = 10_000
 PAPER_FIGURE = Measured(95.1)
 TASK = "100 labels"
+LABELS = "mnist-labels"
 MORE_LABELS = ("200 labels", "300 labels", "500 labels")
 
 
@@ -90,7 +91,7 @@ class Mnist(ImageExperiment):
         return [
             ours,
             Table(
-                "mnist-labels",
+                LABELS,
                 "MNIST: how many labels the printed figure would take, target only",
                 [Row(task, task, "0.1", PAPER_FIGURE) for task in (TASK, *MORE_LABELS)],
                 [Column("on the unlabelled rows", "unlabelled rows")],
@@ -98,6 +99,27 @@ class Mnist(ImageExperiment):
                 measured="target only",
             ),
         ]
+
+    def text(self, table: Table, results: Results) -> str:
+        """How many labels the printed figure would take, under the table of labels."""
+        said = super().text(table, results)
+        found = [(task, results.get(task, "target")) for task in (TASK, *MORE_LABELS)]
+        if table.name != LABELS or None in dict(found).values():
+            return said
+        enough = [
+            task
+            for task, ours in found
+            if ours is not None and ours.mean + 2 * (ours.error or 0.0) >= PAPER_FIGURE.mean
+        ]
+        printed = f"The printed {PAPER_FIGURE} is more than two standard errors above the target"
+        told = (
+            f"{printed} alone with fewer than {enough[0]}, and not with {enough[0]}."
+            if enough and enough[0] != TASK
+            else f"{printed} alone with none of these numbers of labels."
+            if enough
+            else f"{printed} alone with each of these numbers of labels."
+        )
+        return f"{said}\n\n{told}"
 
     def grids(self) -> Mapping[str, Sequence[str]]:
         """One panel."""

@@ -97,6 +97,7 @@ class OfficeCaltechPairs(Experiment):
                     for source, target in PAIRS
                 ],
                 (*COLUMNS, Column("SVM on both, not private", "svm on both")),
+                averaged=True,
                 context=[
                     (f"{method}, {theirs}", [f"{value:.1f}" for value in values])
                     for (method, theirs), values in OFFICE_CALTECH.items()

@@ -41,9 +41,7 @@ def digest(experiments: Sequence[Experiment], store: Store) -> list[dict[str, An
 
 def _table(experiment: Experiment, table: Table, results: Results) -> dict[str, Any]:
     rows = [_row(table, row, results) for row in table.rows]
-    means = []
-    if len({row.task for row in table.rows}) > 2:
-        means.append(_mean_row(table, rows))
+    means = [_mean_row(table, rows)] if table.averaged else []
     return {
         "name": table.name,
         "title": table.title,
