@@ -123,6 +123,14 @@ def test_the_forms_hold_the_same_figures(measured):
     assert f"{mean:.1f} ± {sd:.1f}" in re.sub(r"\s+", " ", told["table"])
 
 
+@pytest.mark.parametrize("quick", [False, True])
+def test_every_row_has_its_context(quick):
+    for experiment in catalogue.make(quick=quick):
+        for table in experiment.tables():
+            assert all(len(values) == len(table.rows) for _, values in table.context)
+            assert {row.task for row in table.rows} <= set(experiment.tasks)
+
+
 def test_the_page_is_written_beside_what_is_printed(measured):
     told = run("show", "--out", measured, "--report", measured / "results.html", "--format", "csv")
     assert told.exit_code == 0

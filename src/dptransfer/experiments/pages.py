@@ -108,7 +108,7 @@ def _shown(value: dict[str, Any] | None) -> str:
 
 
 def two_tables(table: dict[str, Any]) -> Iterator[tuple[list[str], list[list[str]]]]:
-    """Headings and rows as text: beside the paper's, then the ablations."""
+    """Headings and rows as text: beside the paper's, then those ablations that were measured."""
     compared = any(row["paper"] is not None for row in table["rows"])
     if compared:
         yield (
@@ -136,10 +136,11 @@ def two_tables(table: dict[str, Any]) -> Iterator[tuple[list[str], list[list[str
         text = f"{value['mean']:.1f}" if wide else _shown(value)
         return text + (f" [{value['runs']}]" if fewer else "")
 
+    columns = [c for c in table["columns"] if any(row["columns"][c] for row in table["rows"])]
     yield (
-        ["", table["measured"], *table["columns"]],
+        ["", table["measured"], *columns],
         [
-            [row["row"], *(brief(v, row) for v in (row["ours"], *row["columns"].values()))]
+            [row["row"], brief(row["ours"], row), *(brief(row["columns"][c], row) for c in columns)]
             for row in table["rows"]
         ],
     )
