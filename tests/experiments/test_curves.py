@@ -59,3 +59,17 @@ def test_a_drawing_is_the_same_text_each_time_and_stands_in_a_page(kept):
 
 def test_without_trials_nothing_is_drawn(tmp_path):
     assert draw_curves([Coins()], Store(tmp_path)) == []
+
+
+def test_a_line_looks_alike_in_every_panel(kept, tmp_path):
+    class Few(Coins):
+        name = "few"
+
+    few = Few()
+    for trial in few.trials(2):
+        Store(tmp_path).add("few", 1, trial, Kept({"target": 80.0}, 1.0))
+    curve = next(c for c in draw_curves([few, kept[0]], kept[1]) if c.name == "accuracy-labels")
+    first, second = curve.figure.axes
+    looks = {line.get_label(): line[0].get_color() for line in second.containers}
+    assert [line.get_label() for line in first.containers] == ["the target's own error alone"]
+    assert first.containers[0][0].get_color() == looks["the target's own error alone"]

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CURVES", "Curves", "draw_curves"]
 
+
+class _Style(NamedTuple):
+    colour: str
+    marker: str
+    dashes: str
+
+
 COLUMNS = 3
 TARGET, THROUGH, DIRECT = (
     "the target's own error",
@@ -33,13 +40,13 @@ TARGET, THROUGH, DIRECT = (
 )
 # told apart in black and white too, and seen on a light page and on a dark one
 STYLES = (
-    ("#c44e52", "o", "-"),
-    ("#4c72b0", "s", "--"),
-    ("#8c8c8c", "^", ":"),
-    ("#dd8452", "D", "-."),
-    ("#55a868", "v", "--"),
+    _Style("#c44e52", "o", "-"),
+    _Style("#4c72b0", "s", "--"),
+    _Style("#8c8c8c", "^", ":"),
+    _Style("#dd8452", "D", "-."),
+    _Style("#55a868", "v", "--"),
 )
-SHARE_COLOURS = ("#4c72b0", "#55a868", "#dd8452")
+SHARES = (STYLES[1], STYLES[4], STYLES[3])
 """Those of the same errors among the lines."""
 EPSILON_NAMES = ["∞" if e == "inf" else e for e in EPSILONS]
 WITH_AND_WITHOUT = {
@@ -186,8 +193,10 @@ def _draw(kind: _Kind, panels: Sequence[_Panel]) -> Figure:
     grid: Any = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
+    most = max(panels, key=lambda panel: len(panel.lines))  # the others have some of its lines
+    styles = dict(zip(most.lines, SHARES if kind.shares else STYLES, strict=False))
     for panel, axes in zip(panels, grid.flat, strict=False):
-        (_stack if kind.shares else _lines)(axes, panel)
+        (_stack if kind.shares else _lines)(axes, panel, styles)
         draws = f"{panel.runs} draw" + "s" * (panel.runs > 1)
         axes.set_title(f"{panel.title} ({draws})", fontsize=9)
         axes.set_xticks(range(len(panel.places)), panel.places)
@@ -205,9 +214,9 @@ def _draw(kind: _Kind, panels: Sequence[_Panel]) -> Figure:
     return figure
 
 
-def _lines(axes: Axes, panel: _Panel) -> None:
-    for (name, values), style in zip(panel.lines.items(), STYLES, strict=False):
-        colour, marker, dashes = style
+def _lines(axes: Axes, panel: _Panel, styles: Mapping[str, _Style]) -> None:
+    for name, values in panel.lines.items():
+        colour, marker, dashes = styles[name]
         means = [value.mean for value in values]
         errors = [value.sd or 0.0 for value in values]
         axes.errorbar(
@@ -225,11 +234,11 @@ def _lines(axes: Axes, panel: _Panel) -> None:
     axes.grid(alpha=0.3)
 
 
-def _stack(axes: Axes, panel: _Panel) -> None:
+def _stack(axes: Axes, panel: _Panel, styles: Mapping[str, _Style]) -> None:
     below = [0.0] * len(panel.places)
-    for (name, values), colour in zip(panel.lines.items(), SHARE_COLOURS, strict=True):
+    for name, values in panel.lines.items():
         heights = [value.mean for value in values]
-        axes.bar(range(len(heights)), heights, bottom=below, label=name, color=colour)
+        axes.bar(range(len(heights)), heights, bottom=below, label=name, color=styles[name].colour)
         below = [one + other for one, other in zip(below, heights, strict=True)]
 
 
