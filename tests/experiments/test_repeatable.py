@@ -4,14 +4,14 @@ import pytest
 from threadpoolctl import threadpool_limits
 from tiny_experiment import Tiny, TinyAcross
 
-from dptransfer.experiments.runner import perform, plan
+from dptransfer.experiments.runner import perform
 from dptransfer.experiments.store import Store, Trial
 
 
 def measured(kind, folder, jobs, threads=1):
     store, experiment = Store(folder), kind()
     with threadpool_limits(threads):
-        list(perform(plan([experiment], store, None), store, jobs))
+        list(perform([(experiment, experiment.trials(experiment.runs))], store, jobs))
     found = store.read(experiment.name, experiment.protocol)
     return {trial: kept.figures for trial, kept in found.items()}
 
