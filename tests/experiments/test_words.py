@@ -94,7 +94,16 @@ def test_the_papers_own_pairs_are_counted(place):
     assert "its tables in 7 of them" in text
     told = "the rule is +3.00 ± 0.00 points from that SVM, and at or above all plain baselines in "
     assert f"{told}{len(PAIRS)} of {len(PAIRS)} pairs" in text
+    assert "On features that cannot be downloaded, the paper prints" in text
     assert Trial(task_of("cnn", *PAIRS[0]), 0) in experiment.trials(1)
+
+
+def test_where_the_papers_features_are_at_hand_it_is_said_and_drawn(monkeypatch, tmp_path):
+    monkeypatch.setattr("dptransfer.experiments.office_caltech.mat_folder", lambda _: tmp_path)
+    experiment = OfficeCaltechPairs()
+    text = experiment.text(experiment.tables()[-1], results(experiment=experiment, runs=2))
+    assert "On the same features, the paper prints" in text
+    assert "Office+Caltech, VGG-FC6" in experiment.grids()
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ class OfficeCaltechPairs(Experiment):
         """One for each kind of features."""
         return [
             Table(
-                f"office-caltech-{features}",
+                _table_name(features),
                 f"Office+Caltech256 on {words} features: 3 labelled target rows a class",
                 [
                     Row(f"{source}→{target}", task_of(features, source, target))
@@ -123,9 +123,9 @@ class OfficeCaltechPairs(Experiment):
             )
             first = sum(_leads(task, results) for task in tasks)
             printed_margin = points(sum(margins) / len(margins), 1)
-            papers = any(table.name.endswith(features) for features in PAPERS)
+            the_same = table.name in map(_table_name, PAPERS)
             said.append(
-                f"On {'these features' if papers else 'features that cannot be downloaded'}, "
+                f"On {'the same features' if the_same else 'features that cannot be downloaded'}, "
                 "the paper prints the proposed method "
                 f"{printed_margin} points from a linear SVM on the target's labels, in the mean "
                 f"over the pairs, and at the head of its tables in {best} of them. On these "
@@ -157,6 +157,10 @@ def _leads(task: str, results: Results) -> bool:
 def task_of(features: str, source: str, target: str) -> str:
     """The name of a pair's task."""
     return f"{features} {source}→{target}"
+
+
+def _table_name(features: str) -> str:
+    return f"office-caltech-{features}"
 
 
 def _features() -> dict[str, str]:
