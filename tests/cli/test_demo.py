@@ -36,10 +36,13 @@ def test_help_is_there(command):
 
 def test_figures_are_drawn_without_mnist(tmp_path, monkeypatch):
     monkeypatch.delenv("DPTRANSFER_DATA", raising=False)
-    result = run("reproduce", "figures", "--out", str(tmp_path / "figures"))
+    result = run(
+        *("reproduce", "figures", "--out", str(tmp_path / "figures")),
+        *("--results", str(tmp_path / "none")),
+    )
     assert result.exit_code == 0, result.output
     names = {path.name for path in (tmp_path / "figures").iterdir()}
-    assert names == {"layers.png", "components.png", "inducing.png"}
+    assert names == {"layers.png", "components.png", "inducing.png", "noise.png"}
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path, monkeypatch):

@@ -99,6 +99,18 @@ def test_what_unpacks_without_end_is_refused(monkeypatch):
         read_mat(raw)
 
 
+def test_what_unpacks_to_too_much_in_many_parts_is_refused(monkeypatch):
+    raw = bytes(saved({name: np.zeros(100) for name in "abc"}, do_compression=True))
+    monkeypatch.setattr("dptransfer.data.matlab.LARGEST", 3 * 856)
+    assert set(read_mat(raw)) == set("abc")
+    monkeypatch.setattr("dptransfer.data.matlab.LARGEST", 3 * 856 - 1)
+    with pytest.raises(ValueError, match="endless"):
+        read_mat(raw)
+    monkeypatch.setattr("dptransfer.data.matlab.LARGEST", 2 * 856)  # nothing left for the third
+    with pytest.raises(ValueError, match="endless"):
+        read_mat(raw)
+
+
 @pytest.mark.parametrize("packed", [False, True])
 def test_damage_of_any_kind_is_an_ordinary_error(packed):
     rng = np.random.default_rng(0)

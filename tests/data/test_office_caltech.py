@@ -180,6 +180,15 @@ def test_files_that_hold_something_else(folder, held, words):
     assert "\n" not in str(caught.value)
 
 
+def test_more_numbers_than_memory_should_take(folder, monkeypatch):
+    X, _ = domain("amazon")
+    monkeypatch.setattr("dptransfer.data.matlab_folder.MOST", X.size)
+    load_office_caltech(folder=folder)
+    monkeypatch.setattr("dptransfer.data.matlab_folder.MOST", X.size - 1)
+    with pytest.raises(DataError, match=r"amazon\.mat holds 420 numbers; at most 419 are read"):
+        load_office_caltech(folder=folder)
+
+
 def test_two_files_of_one_domain(folder):
     savemat(folder / "amazon_decaf.mat", {"feas": 1.0})
     with pytest.raises(DataError, match=r"found: amazon\.mat, amazon_decaf\.mat"):

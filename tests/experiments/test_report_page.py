@@ -28,6 +28,8 @@ def digested(*rows):
         "columns": list(rows[0]["columns"]),
         "rows": list(rows),
         "context": [{"method": "another <method>", "values": ["91.0"] * len(rows)}],
+        "measured": "the paper's rule",
+        "text": "The source contributed **nothing**.\n\nAt no\nε.",
     }
     return [
         {
@@ -36,7 +38,6 @@ def digested(*rows):
             "trials": 10,
             "seconds": 90.0,
             "tables": [table],
-            "text": "The source contributed **nothing**.\n\nAt no\nε.",
         }
     ]
 

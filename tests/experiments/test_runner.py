@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -40,9 +41,7 @@ class Coin(Experiment):
         rows = [Row("heads up", "heads", "0.1", Measured(60.0)), Row("tails up", "tails")]
         return [Table("coin", "Coins", rows, [Column("target only", "target")])]
 
-    def text(self, results):
-        gain = results.difference("heads", "rule@0.1", "target")
-        return f"The source was worth {gain.mean:.1f}." if gain else ""
+    notes = MappingProxyType({"coin": "A person says that coins are fair."})
 
 
 class ManyCoins(Coin):
@@ -54,10 +53,13 @@ def run(experiment, folder, runs=None, jobs=1):
     return list(perform(plan([experiment], store, runs), store, jobs))
 
 
-def test_two_draws_of_everything_come_before_the_third(tmp_path):
-    one, other = Coin(), Coin()
-    order = [t.draw for _, trials in plan([one, other], Store(tmp_path), None) for t in trials]
-    assert order == [0, 0, 1, 1] * 2 + [2, 2] * 2
+def test_a_draw_of_everything_comes_before_the_next(tmp_path):
+    steps = plan([Coin(), ManyCoins(), Coin()], Store(tmp_path), None)
+    assert [[t.draw for t in trials] for _, trials in steps] == [
+        *([[0, 0]] * 3),
+        *([1, 1], [1, 1, 2, 2], [1, 1]),
+        *([[2, 2]] * 2),
+    ]
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
@@ -110,7 +112,8 @@ def test_the_table_tells_the_difference_and_marks_it(tmp_path):
     text = markdown(found)
     assert "| heads up | 60.0 |" in text
     assert " * |" in text
-    assert "worth 1.0" in text
+    assert "The rule's accuracy less that of the target alone is +1.00 ± 0.00 points." in text
+    assert text.rstrip().endswith("A person says that coins are fair.")
     assert "do not edit" in whole_page(found).lower()
     lines = to_csv(found).splitlines()
     assert lines[1] == "coin,heads up,0.1,paper,60.0,,1"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
 from typing import Any
 
 import typer
 
-__all__ = ["listening", "print_facts", "print_json", "print_table", "progress"]
+__all__ = ["listening", "long_work", "print_facts", "print_json", "print_table", "progress"]
 
 WIDTH_IN_A_PIPE = 200
 PATIENCE = 1.0  # seconds of work before a bar appears
@@ -102,3 +102,49 @@ def progress(steps: Iterable[Any], total: int, doing: str) -> Iterable[Any]:
         transient=True,
         disable=not sys.stderr.isatty(),
     )
+
+
+@contextmanager
+def long_work(total: float, expected: float) -> Iterator[Callable[[float, str], None]]:
+    """A bar with the time left, for pieces of work that take minutes each and are unlike.
+
+    Parameters
+    ----------
+    total : float
+        The sum of all pieces, in any unit.
+    expected : float
+        The seconds that all of it is thought to take; what is done corrects it.
+
+    Yields
+    ------
+    callable
+        To be told the size of each piece that is done, and what to say.
+    """
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.text import Text  # noqa: PLC0415
+
+    class Left(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            seconds = max(0.0, task.fields["expected"] - (task.elapsed or 0.0))
+            return Text(f"about {seconds / 60:.0f} min left")
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), Left())
+    with Progress(
+        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+    ) as bar:
+        task = bar.add_task("beginning", total=total, expected=expected)
+
+        def done(size: float, say: str) -> None:
+            bar.update(task, advance=size, description=say)
+            now = bar.tasks[0]
+            bar.update(task, expected=(now.elapsed or 0.0) * total / max(now.completed, 1e-9))
+
+        yield done

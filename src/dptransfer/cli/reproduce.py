@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dptransfer.cli.output import listening, print_json, print_table, progress
-from dptransfer.errors import DataError
+from dptransfer.cli.output import listening, long_work, print_json, print_table, progress
+from dptransfer.errors import DataError, DPTransferError
+from dptransfer.experiments.catalogue import EXPERIMENTS, make
 
 if TYPE_CHECKING:
     from dptransfer.experiments.experiment import Experiment
+    from dptransfer.experiments.store import Store
+    from dptransfer.report.results import Figure
 
 __all__ = ["reproduce"]
 
@@ -26,12 +29,8 @@ reproduce = typer.Typer(
 
 RESULTS = Path("reproduced")
 ALL = "all"
-NAMES = {
-    "mnist": "MNIST to MNIST with 100 labels (about 8 minutes on two cores).",
-    "mnist-usps": "MNIST to USPS with 100 labels, ten runs (about 10 minutes).",
-    "usps-mnist": "USPS to MNIST with 100 to 500 labels (about 20 minutes).",
-    "office-caltech": "Office+Caltech256, 12 pairs of domains, 20 splits (about 20 minutes).",
-    ALL: "Every table of Section 5 (less than an hour on two cores).",
+NAMES = {name: entry.help for name, entry in EXPERIMENTS.items()} | {
+    ALL: "Every table of Section 5 (less than an hour on two cores)."
 }
 
 
@@ -70,15 +69,19 @@ def _command(name: str) -> Callable[..., None]:
         from dptransfer.experiments.runner import perform, plan  # noqa: PLC0415
         from dptransfer.experiments.store import Store  # noqa: PLC0415
 
-        experiments = _experiments(name, quick)
+        experiments = make(None if name == ALL else name, quick=quick)
         store = Store(_folder(out, quick))
         steps = plan(experiments, store, runs)
-        trials = sum(len(todo) for _, todo in steps)
         with listening():
-            for experiment in dict.fromkeys(experiment for experiment, _ in steps):
+            for experiment in dict.fromkeys(each for each, _ in steps):
                 experiment.get_ready()
-        for _ in progress(perform(steps, store, jobs or _cores()), trials, "trials"):
-            pass
+        workers = jobs or _cores()
+        seconds = sum(each.seconds(trial) for each, todo in steps for trial in todo)
+        number, trials = 0, sum(len(todo) for _, todo in steps)
+        with long_work(seconds, seconds / workers) as done:
+            for experiment, trial, _ in perform(steps, store, workers):
+                number += 1
+                done(experiment.seconds(trial), f"{number} of {trials} trials, {experiment.name}")
         _show(experiments, store, form, report)
 
     command.__doc__ = (
@@ -106,7 +109,7 @@ def show(
     """
     from dptransfer.experiments.store import Store  # noqa: PLC0415
 
-    _show(_experiments(ALL, quick), Store(_folder(out, quick)), form, report)
+    _show(make(quick=quick), Store(_folder(out, quick)), form, report)
 
 
 @reproduce.command("page")
@@ -118,10 +121,10 @@ def page(
 
     Example: dptransfer reproduce page docs/results.md --out benchmarks/results/reproduce
     """
-    from dptransfer.experiments.pages import digest, whole_page  # noqa: PLC0415
+    from dptransfer.experiments.pages import whole_page  # noqa: PLC0415
     from dptransfer.experiments.store import Store  # noqa: PLC0415
 
-    text = whole_page(digest(_experiments(ALL, False), Store(out)))
+    text = whole_page(_measured(make(), Store(out)))
     try:
         unfinished = to.with_name(to.name + ".part")
         unfinished.write_text(text, encoding="utf-8")
@@ -145,22 +148,27 @@ def figures(
     """
     from dptransfer.data.at_hand import file_at_hand  # noqa: PLC0415
     from dptransfer.data.datasets import load_digits, load_mnist  # noqa: PLC0415
+    from dptransfer.experiments.curves import CURVES, draw_curves  # noqa: PLC0415
     from dptransfer.experiments.figures import FIGURES, draw_figures  # noqa: PLC0415
+    from dptransfer.experiments.store import Store  # noqa: PLC0415
+    from dptransfer.report.layers import save  # noqa: PLC0415
 
     images = load_mnist() if file_at_hand("mnist.npz") else load_digits()
     typer.echo(f"drawing on {images.name}")
     try:
         for path in progress(draw_figures(images, out), len(FIGURES), "drawing"):
             typer.echo(str(path))
+        curves = draw_curves(make(), Store(results))
+        for each in curves:
+            typer.echo(str(save(each.figure, out / f"{each.name}.png")))
     except OSError as error:
         raise DataError(f"cannot write to {out}: {error.strerror}") from error
-
-
-def _experiments(name: str, quick: bool) -> list[Experiment]:
-    from dptransfer.experiments.catalogue import EXPERIMENTS  # noqa: PLC0415 - slow to import
-
-    kinds = EXPERIMENTS.values() if name == ALL else [EXPERIMENTS[name]]
-    return [kind(quick=quick) for kind in kinds]
+    if missing := sorted(set(CURVES) - {each.name for each in curves}):
+        typer.echo(
+            f"not drawn for want of finished trials in {results}: {', '.join(missing)}; run "
+            "dptransfer reproduce all",
+            err=True,
+        )
 
 
 def _folder(out: Path, quick: bool) -> Path:
@@ -172,24 +180,42 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _show(experiments: Sequence[Experiment], store: Any, form: Form, report: Path | None) -> None:
-    from dptransfer.experiments.pages import (  # noqa: PLC0415
-        digest,
-        markdown,
-        to_csv,
-        two_tables,
-    )
+def _measured(experiments: Sequence[Experiment], store: Store) -> list[dict[str, Any]]:
+    from dptransfer.experiments.pages import digest  # noqa: PLC0415
 
     found = digest(experiments, store)
     if not found:
         raise DataError(
             f"no finished trial is kept in {store.folder}; run one with dptransfer reproduce"
         )
+    return found
+
+
+def _drawings(experiments: Sequence[Experiment], store: Store) -> list[Figure]:
+    """The curves for the page; without matplotlib the page is written without them."""
+    from dptransfer.experiments.curves import draw_curves  # noqa: PLC0415
+
+    try:
+        return [each.drawing() for each in draw_curves(experiments, store)]
+    except DPTransferError as error:
+        typer.echo(f"the report has no figures: {error}", err=True)
+        return []
+
+
+def _show(experiments: Sequence[Experiment], store: Store, form: Form, report: Path | None) -> None:
+    from dptransfer.experiments.pages import (  # noqa: PLC0415
+        markdown,
+        to_csv,
+        two_tables,
+    )
+
+    found = _measured(experiments, store)
     if report is not None:
         from dptransfer.experiments.report_page import results_page  # noqa: PLC0415
         from dptransfer.report.rendering import write_page  # noqa: PLC0415
 
-        write_page(results_page(found, {"finished trials kept in": str(store.folder)}), report)
+        kept = {"finished trials kept in": str(store.folder)}
+        write_page(results_page(found, kept, _drawings(experiments, store)), report)
     if form is Form.JSON:
         print_json(found)
     elif form is Form.MARKDOWN:
@@ -201,5 +227,5 @@ def _show(experiments: Sequence[Experiment], store: Any, form: Form, report: Pat
             for table in experiment["tables"]:
                 for number, (headings, rows) in enumerate(two_tables(table)):
                     print_table("" if number else table["title"], headings, rows)
-            if experiment["text"]:
-                typer.echo(experiment["text"] + "\n")
+                if table["text"]:
+                    typer.echo(table["text"] + "\n")

@@ -30,7 +30,7 @@ MATRIX, COMPRESSED = 14, 15
 CELL, STRUCT, NUMBERS = 1, 2, range(6, 16)  # classes of matrices
 COMPLEX = 0x08
 DEEPEST = 16
-LARGEST = 2**30  # bytes of a compressed element when it is unpacked
+LARGEST = 2**28  # bytes of all compressed elements when they are unpacked
 
 Element = tuple[int, memoryview]
 
@@ -47,22 +47,24 @@ def read_mat(raw: bytes) -> dict[str, Value]:
     if order is None:
         raise ValueError("no header")
     found = {}
-    for element in _elements(memoryview(raw)[HEADER:], order):
-        name, value = _matrix(_unpacked(element, order), order, 0)
+    left = LARGEST
+    for kind, inside in _elements(memoryview(raw)[HEADER:], order):
+        element = kind, inside
+        if kind == COMPRESSED:
+            content = _unpacked(inside, left)
+            left -= len(content)
+            (element,) = _elements(content, order)
+        name, value = _matrix(element, order, 0)
         found[name] = value
     return found
 
 
-def _unpacked(element: Element, order: str) -> Element:
-    kind, inside = element
-    if kind != COMPRESSED:
-        return element
+def _unpacked(packed: memoryview, most: int) -> memoryview:
     unpacking = zlib.decompressobj()
-    content = unpacking.decompress(inside, LARGEST)
-    if not unpacking.eof:
+    content = unpacking.decompress(packed, most + 1)  # 0 would be without a limit
+    if not unpacking.eof or len(content) > most:
         raise ValueError("cut short, or endless")
-    (within,) = _elements(memoryview(content), order)
-    return within
+    return memoryview(content)
 
 
 def _elements(inside: memoryview, order: str) -> Iterator[Element]:

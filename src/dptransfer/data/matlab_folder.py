@@ -32,6 +32,7 @@ Domain = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]
 FEATURES = ("fts", "feas", "features")
 LABELS = ("labels", "label")
 CLASSES = 10
+MOST = 2**25  # numbers of a domain: seven times those of the paper's features
 SPLIT = "SameCategory_{}-{}_20RandomTrials_10Categories.mat"
 SPLIT_FOLDER = "DataSplitsOfficeCaltech"
 
@@ -60,11 +61,13 @@ def read_domain(folder: Path, domain: str) -> Domain:
     y = _named(path, held, LABELS)
     if not isinstance(X, np.ndarray) or not isinstance(y, np.ndarray) or X.ndim != 2:
         raise DataError(f"{path} holds features or labels that are no table of numbers")
-    X, y = X.astype(np.float64), y.astype(np.float64).ravel()
-    if len(y) not in X.shape:
+    if y.size not in X.shape:
         raise DataError(
-            f"{path} holds {len(y)} labels, but features of the shape {X.shape[0]} × {X.shape[1]}"
+            f"{path} holds {y.size} labels, but features of the shape {X.shape[0]} × {X.shape[1]}"
         )
+    if max(X.size, y.size) > MOST:  # small numbers, well packed, are many where each takes 8 bytes
+        raise DataError(f"{path} holds {max(X.size, y.size):,} numbers; at most {MOST:,} are read")
+    X, y = X.astype(np.float64), y.astype(np.float64).ravel()
     if X.shape[0] != len(y):
         X = X.T
     if not np.isfinite(X).all():

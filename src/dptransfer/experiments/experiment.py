@@ -7,12 +7,13 @@ ablations of the same trials in columns. Keys of figures may hold ``{e}``, the r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from dptransfer.data.published import Published, at_hand_or_downloaded
 from dptransfer.experiments.store import Figures, Trial
 from dptransfer.experiments.summary import Measured, Results
+from dptransfer.experiments.words import derived
 
 __all__ = ["Column", "Experiment", "Row", "Table"]
 
@@ -41,7 +42,10 @@ class Table(NamedTuple):
     rows: Sequence[Row]
     columns: Sequence[Column]
     ours: str = "rule@{e}"
-    paper_heading: str = "paper"
+    measured: str = "the paper's rule"
+    """What ours is, as a heading."""
+    averaged: bool = False
+    """Whether the rows are alike enough for a mean over them."""
     context: Sequence[tuple[str, Sequence[str]]] = ()
     """Published figures that were had on other data or under other terms: a name, and for every
     row what it says."""
@@ -60,6 +64,10 @@ class Experiment(ABC):
     """The published data sets that are read."""
     across: ClassVar[bool] = False
     """Whether workers take a trial each, or all work at the same one (few, large trials)."""
+
+    notes: ClassVar[Mapping[str, str]] = {}
+    """By name of a table, what a person who has read the figures adds to the sentences that are
+    made from them."""
 
     def __init__(self, *, quick: bool = False) -> None:
         self.quick = quick
@@ -83,9 +91,21 @@ class Experiment(ABC):
     def tables(self) -> Sequence[Table]:
         """The paper's tables."""
 
-    @abstractmethod
-    def text(self, results: Results) -> str:
-        """What its reader says of the tables; figures in it are taken from the results."""
+    def text(self, table: Table, results: Results) -> str:
+        """Paragraphs under a table: what its figures say by themselves, then what a person did."""
+        return "\n\n".join(filter(None, [derived(table, results), self.notes.get(table.name, "")]))
+
+    def seconds(self, trial: Trial) -> float:
+        """About how long a trial takes on one core; for the time left, and for nothing else."""
+        return 1.0
+
+    def grids(self) -> Mapping[str, Sequence[str]]:
+        """What is drawn against ε: a title, and the tasks whose mean it is."""
+        return {}
+
+    def by_labels(self) -> Mapping[int, str]:
+        """What is drawn against the number of labelled rows: that number, and its task."""
+        return {}
 
     def trials(self, runs: int) -> list[Trial]:
         """All trials, those of the first draw before those of the second."""

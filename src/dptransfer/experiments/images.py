@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dptransfer.data.datasets import MNIST, USPS, load_mnist_split, load_usps_split
+from dptransfer.data.datasets import MNIST, USPS, Split, load_mnist_split, load_usps_split
 from dptransfer.data.published import Published
 from dptransfer.experiments.ablation import (
     Target,
     View,
     ablate,
-    accuracy,
     labelled,
     look_at,
     rule_figures,
@@ -48,38 +47,53 @@ COLUMNS = (
 
 
 @cache
-def mnist_sources(n_jobs: int) -> Sources:
-    """MNIST's 60,000 training images; the same releases serve every draw and experiment."""
-    mnist = load_mnist_split()
-    return Sources(mnist.x_train, mnist.y_train.astype(np.intp), CLASSES, n_jobs, seed=0)
+def _mnist() -> Split:
+    return load_mnist_split()
 
 
 @cache
-def usps_sources(n_jobs: int) -> Sources:
-    """USPS's 7,291 training images."""
-    usps = load_usps_split()
-    return Sources(usps.x_train, usps.y_train.astype(np.intp), CLASSES, n_jobs, seed=0)
+def _usps() -> Split:
+    return load_usps_split()
+
+
+@lru_cache(maxsize=1)
+def mnist_sources(n_jobs: int, draw: int) -> Sources:
+    """MNIST's 60,000 training images, under the noise of this draw."""
+    mnist = _mnist()
+    return Sources(mnist.x_train, mnist.y_train.astype(np.intp), CLASSES, n_jobs, seed=draw)
+
+
+@lru_cache(maxsize=1)
+def usps_sources(n_jobs: int, draw: int) -> Sources:
+    """USPS's 7,291 training images, under the noise of this draw."""
+    usps = _usps()
+    return Sources(usps.x_train, usps.y_train.astype(np.intp), CLASSES, n_jobs, seed=draw)
 
 
 class ImageExperiment(Experiment):
     """A target of digits of which a few of every class are labelled."""
 
     data: ClassVar[Sequence[Published]] = (MNIST, USPS)
-    grid_runs = 2
+    grid_runs = 3
     """Draws for which every ε is tried; later draws have those of ``always`` only."""
     self_training_runs = 2
-    """Draws for which scikit-learn's self-training is run; it takes longer than all else."""
+    """Draws of the first task for which scikit-learn's self-training is run: it is slow."""
     always: Sequence[str] = (PAPER, NOISE)
+    of_trial: float = 5.0
+    """Seconds of one core, about, without the sources."""
+    of_source: float = 10.0
+    """Seconds that each source adds."""
 
     def __init__(self, *, quick: bool = False) -> None:
         super().__init__(quick=quick)
         self._views: dict[str, View] = {}
+        self._draw = -1
         self._seen: Target | None = None
         self._near: Neighbours | None = None
 
     @abstractmethod
-    def sources(self, n_jobs: int) -> Sources:
-        """What the source is."""
+    def sources(self, n_jobs: int, draw: int) -> Sources:
+        """What the source is, and under which noise."""
 
     @abstractmethod
     def load(self) -> tuple[Target, Numbers]:
@@ -89,24 +103,22 @@ class ImageExperiment(Experiment):
         """Learn from the labels of this draw, with every source in turn."""
         if self._seen is None:
             target, self._y = self.load()
-            self._turn = turn(target, self.sources(n_jobs).X.shape[1])
+            self._turn = turn(target, self.sources(n_jobs, trial.draw).X.shape[1])
             self._seen = self._turn.target
         numbers = labelled(self._y, labels_each(trial.task), np.random.default_rng(trial.draw))
         settings = Settings(n_jobs=n_jobs)
-        views = {name: self._view(name, n_jobs) for name in self.names(trial)}
+        views = {name: self._view(name, trial.draw, n_jobs) for name in self.names(trial)}
         trained, errors = ablate(self._seen, views, numbers, settings, trial.draw)
         unknown = numbers < 0
         figures = rule_figures(errors, self._seen.y_test)
         right = trained.numbers[unknown] == self._y[unknown]
         figures["unlabelled rows"] = 100 * float(right.mean())
-        if not figures.get("target"):
-            own = trained.classifier.residuals(self._seen.x_test)
-            figures["target"] = accuracy(own, self._seen.y_test)
-        if views:
-            if self._near is None:
-                self._near = Neighbours(self._seen, n_jobs)
-            self_training = trial.draw < self.self_training_runs and not self.quick
-            figures |= baselines(self._seen, numbers, self._near, self_training=self_training)
+        if self._near is None:
+            self._near = Neighbours(self._seen, n_jobs)
+        slowly = trial.task == self.tasks[0] and trial.draw < self.self_training_runs
+        figures |= baselines(
+            self._seen, numbers, self._near, self_training=slowly and not self.quick
+        )
         return figures | self.more(trial, numbers, n_jobs)
 
     def names(self, trial: Trial) -> list[str]:
@@ -114,13 +126,20 @@ class ImageExperiment(Experiment):
         everything = trial.draw < self.grid_runs and not self.quick
         return [e for e in (*EPSILONS, NOISE) if everything or e in self.always]
 
+    def seconds(self, trial: Trial) -> float:
+        """By the number of its sources."""
+        return self.of_trial + self.of_source * len(self.names(trial))
+
     def more(self, trial: Trial, numbers: Numbers, n_jobs: int) -> Figures:
         """Figures of this experiment alone."""
         return {}
 
-    def _view(self, name: str, n_jobs: int) -> View:
+    def _view(self, name: str, draw: int, n_jobs: int) -> View:
+        """A source of this draw, which all tasks of the draw share."""
+        if draw != self._draw:
+            self._draw, self._views = draw, {}
         if name not in self._views:
-            release = self.sources(n_jobs)[name]
+            release = self.sources(n_jobs, draw)[name]
             self._views[name] = look_at(release, *self._turn.towards(release))
         return self._views[name]
 

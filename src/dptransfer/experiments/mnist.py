@@ -7,7 +7,7 @@ its figure is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from dptransfer.experiments.ablation import Target
 from dptransfer.experiments.baselines import svm
 from dptransfer.experiments.experiment import Column, Row, Table
 from dptransfer.experiments.images import CLASSES, COLUMNS, ImageExperiment, mnist_sources
-from dptransfer.experiments.sources import Sources
+from dptransfer.experiments.sources import PAPER, Sources
 from dptransfer.experiments.store import Figures, Trial
 from dptransfer.experiments.summary import Measured, Results
 
@@ -29,6 +29,7 @@ HELD_OUT = 1000
 CEILING_ROWS = 10_000
 PAPER_FIGURE = Measured(95.1)
 TASK = "100 labels"
+LABELS = "mnist-labels"
 MORE_LABELS = ("200 labels", "300 labels", "500 labels")
 
 
@@ -45,9 +46,9 @@ class Mnist(ImageExperiment):
         """The paper's, and with more labels to see how many its figure would take."""
         return (TASK,) if self.quick else (TASK, *MORE_LABELS)
 
-    def sources(self, n_jobs: int) -> Sources:
+    def sources(self, n_jobs: int, draw: int) -> Sources:
         """MNIST's training images."""
-        return mnist_sources(n_jobs)
+        return mnist_sources(n_jobs, draw)
 
     def load(self) -> tuple[Target, Numbers]:
         """The test images, of which the last 1,000 are held out."""
@@ -57,14 +58,14 @@ class Mnist(ImageExperiment):
         return Target(x[:split], x[split:], y[split:], CLASSES), y[:split]
 
     def names(self, trial: Trial) -> list[str]:
-        """The sources of a trial; with more labels the target is left alone."""
-        return super().names(trial) if trial.task == TASK else []
+        """The sources of a trial; with more labels, the paper's alone."""
+        return super().names(trial) if trial.task == TASK else [PAPER]
 
     def more(self, trial: Trial, numbers: Numbers, n_jobs: int) -> Figures:
         """The ceiling: a linear SVM on raw source rows and the labelled target rows."""
         if trial.task != TASK or self._seen is None:
             return {}
-        source = self.sources(n_jobs)
+        source = self.sources(n_jobs, trial.draw)
         known = np.flatnonzero(numbers >= 0)
         some = np.random.default_rng(trial.draw).choice(len(source.X), CEILING_ROWS, replace=False)
         found = svm(
@@ -80,21 +81,53 @@ class Mnist(ImageExperiment):
             "mnist",
             "MNIST: 9,000 target images of which 100 labelled, tested on the last 1,000",
             [Row("(0.1, 1e-5), one pixel", TASK, "0.1", PAPER_FIGURE)],
-            (*COLUMNS, Column("SVM on both, not private", "svm on both")),
+            (
+                *COLUMNS,
+                Column(f"SVM on both ({CEILING_ROWS:,} source rows), not private", "svm on both"),
+            ),
         )
         if self.quick:
             return [ours]
         return [
             ours,
             Table(
-                "mnist-labels",
+                LABELS,
                 "MNIST: how many labels the printed figure would take, target only",
                 [Row(task, task, "0.1", PAPER_FIGURE) for task in (TASK, *MORE_LABELS)],
-                [Column("on the unlabelled rows", "unlabelled rows")],
+                [
+                    Column("on the unlabelled rows", "unlabelled rows"),
+                    Column("the paper's rule", f"rule@{PAPER}"),
+                ],
                 ours="target",
+                measured="target only",
             ),
         ]
 
-    def text(self, results: Results) -> str:
-        """What the source contributed."""
-        return ""
+    def text(self, table: Table, results: Results) -> str:
+        """How many labels the printed figure would take, under the table of labels."""
+        said = super().text(table, results)
+        found = [(task, results.get(task, "target")) for task in (TASK, *MORE_LABELS)]
+        if table.name != LABELS or None in dict(found).values():
+            return said
+        enough = [
+            task
+            for task, ours in found
+            if ours is not None and ours.mean + 2 * (ours.error or 0.0) >= PAPER_FIGURE.mean
+        ]
+        printed = f"The printed {PAPER_FIGURE} is more than two standard errors above the target"
+        told = (
+            f"{printed} alone with fewer than {enough[0]}, and not with {enough[0]}."
+            if enough and enough[0] != TASK
+            else f"{printed} alone with none of these numbers of labels."
+            if enough
+            else f"{printed} alone with each of these numbers of labels."
+        )
+        return f"{said}\n\n{told}"
+
+    def grids(self) -> Mapping[str, Sequence[str]]:
+        """One panel."""
+        return {self.title: (TASK,)}
+
+    def by_labels(self) -> Mapping[int, str]:
+        """All numbers of labels."""
+        return {int(task.split(maxsplit=1)[0]): task for task in self.tasks}

@@ -6,7 +6,7 @@ which ten of each digit are labelled; tested on USPS's 2,007 test images.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from dptransfer.experiments.experiment import Column, Row, Table
 from dptransfer.experiments.images import CLASSES, COLUMNS, ImageExperiment, mnist_sources
 from dptransfer.experiments.sources import NOISE, Sources
 from dptransfer.experiments.store import Figures, Trial
-from dptransfer.experiments.summary import Measured, Results
+from dptransfer.experiments.summary import Measured
 from dptransfer.transfer.self_training import Settings, self_train
 
 __all__ = ["MnistUsps"]
@@ -40,9 +40,9 @@ class MnistUsps(ImageExperiment):
         """The paper's only one."""
         return (TASK,)
 
-    def sources(self, n_jobs: int) -> Sources:
+    def sources(self, n_jobs: int, draw: int) -> Sources:
         """MNIST's training images."""
-        return mnist_sources(n_jobs)
+        return mnist_sources(n_jobs, draw)
 
     def names(self, trial: Trial) -> list[str]:
         """The sources of a trial."""
@@ -72,16 +72,17 @@ class MnistUsps(ImageExperiment):
             Row("(1, 1e-5), one pixel", TASK, "1", Measured(92.28, 0.62, 10)),
             Row("not private", TASK, "inf", Measured(92.37, 0.70, 10)),
         ]
+        shown = rows[:1] if self.quick else rows
         return [
             Table(
                 "mnist-usps",
                 "MNIST→USPS: 7,291 target images of which 100 labelled, tested on 2,007",
-                rows[:1] if self.quick else rows,
+                shown,
                 (Column("no source, own pixels", "no source"), *COLUMNS),
-                context=[("Deep Variational Transfer, not private", ["92.0 ± 0.4"] * 3)],
+                context=[("Deep Variational Transfer, not private", ["92.0 ± 0.4"] * len(shown))],
             )
         ]
 
-    def text(self, results: Results) -> str:
-        """What the source contributed."""
-        return ""
+    def grids(self) -> Mapping[str, Sequence[str]]:
+        """One panel."""
+        return {self.title: (TASK,)}

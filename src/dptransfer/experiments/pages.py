@@ -15,14 +15,14 @@ from dptransfer.experiments.experiment import Experiment, Row, Table
 from dptransfer.experiments.store import Store
 from dptransfer.experiments.summary import Compared, Measured, Results, compare, measure
 
-__all__ = ["MISSING", "digest", "markdown", "to_csv", "two_tables", "whole_page"]
+__all__ = ["HOW_TO_READ", "MISSING", "digest", "markdown", "to_csv", "two_tables", "whole_page"]
 
 MISSING = "–"
 MEAN = "mean of all"
 
 
 def digest(experiments: Sequence[Experiment], store: Store) -> list[dict[str, Any]]:
-    """Every experiment that has a finished trial: its tables, row by row, and its text."""
+    """Every experiment that has a finished trial: its tables, row by row, and what they say."""
     found = []
     for experiment in experiments:
         results = Results(store.read(experiment.name, experiment.protocol))
@@ -33,23 +33,22 @@ def digest(experiments: Sequence[Experiment], store: Store) -> list[dict[str, An
                     "title": experiment.title,
                     "trials": len(results),
                     "seconds": round(results.seconds, 1),
-                    "tables": [_table(table, results) for table in experiment.tables()],
-                    "text": experiment.text(results),
+                    "tables": [_table(experiment, each, results) for each in experiment.tables()],
                 }
             )
     return found
 
 
-def _table(table: Table, results: Results) -> dict[str, Any]:
+def _table(experiment: Experiment, table: Table, results: Results) -> dict[str, Any]:
     rows = [_row(table, row, results) for row in table.rows]
-    means = []
-    if len({row.task for row in table.rows}) > 2:
-        means.append(_mean_row(table, rows))
+    means = [_mean_row(table, rows)] if table.averaged else []
     return {
         "name": table.name,
         "title": table.title,
+        "measured": table.measured,
         "columns": [column.heading for column in table.columns],
         "rows": rows + means,
+        "text": experiment.text(table, results),
         "context": [{"method": method, "values": list(values)} for method, values in table.context],
     }
 
@@ -109,7 +108,7 @@ def _shown(value: dict[str, Any] | None) -> str:
 
 
 def two_tables(table: dict[str, Any]) -> Iterator[tuple[list[str], list[list[str]]]]:
-    """Headings and rows as text: beside the paper's, then the ablations."""
+    """Headings and rows as text: beside the paper's, then those ablations that were measured."""
     compared = any(row["paper"] is not None for row in table["rows"])
     if compared:
         yield (
@@ -130,13 +129,18 @@ def two_tables(table: dict[str, Any]) -> Iterator[tuple[list[str], list[list[str
     # a deviation in every cell of a wide table hides the figures; the JSON has them all
     wide = len(table["columns"]) > 4 and len(table["rows"]) > 4
 
-    def brief(value: dict[str, Any] | None) -> str:
-        return MISSING if value is None else f"{value['mean']:.1f}" if wide else _shown(value)
+    def brief(value: dict[str, Any] | None, row: dict[str, Any]) -> str:
+        if value is None:
+            return MISSING
+        fewer = row["task"] and row["ours"] and value["runs"] != row["ours"]["runs"]
+        text = f"{value['mean']:.1f}" if wide else _shown(value)
+        return text + (f" [{value['runs']}]" if fewer else "")
 
+    columns = [c for c in table["columns"] if any(row["columns"][c] for row in table["rows"])]
     yield (
-        ["", "the paper's rule", *table["columns"]],
+        ["", table["measured"], *columns],
         [
-            [row["row"], brief(row["ours"]), *(brief(v) for v in row["columns"].values())]
+            [row["row"], brief(row["ours"], row), *(brief(row["columns"][c], row) for c in columns)]
             for row in table["rows"]
         ],
     )
@@ -157,8 +161,8 @@ def markdown(digested: Sequence[dict[str, Any]], level: int = 2) -> str:
             lines += [f"**{table['title']}**", ""]
             for headings, rows in two_tables(table):
                 lines += _markdown_table(headings, rows)
-        if experiment["text"]:
-            lines += [experiment["text"], ""]
+            if table["text"]:
+                lines += [table["text"], ""]
     return "\n".join(lines)
 
 
@@ -186,20 +190,28 @@ def to_csv(digested: Sequence[dict[str, Any]]) -> str:
     return out.getvalue()
 
 
+HOW_TO_READ = """Accuracy in per cent on test rows, mean ± standard deviation over the draws of the
+labelled rows. A star marks a difference to the paper outside two standard errors; a figure that the
+paper prints without deviation is taken as exact. A number in brackets says over how many draws a
+figure is, where that is not the number beside the paper's: to keep all of it within an hour, some
+parts are taken away on the first draws only. Draw k has the seed k, for its labelled rows and for
+the noise of its source; to seed the noise is for experiments only. **ε is for one element**: one
+pixel of one image, one feature of one picture; what that is for a whole record is another figure.
+
+"The paper's rule" is the least of three errors at the paper's ε = 0.1 unless the row says
+otherwise. The columns after it are the same trials with parts taken away or exchanged: "target
+only" is the target's own error alone; "noise for source" the same rule with a release of pure
+noise; then each of the other two errors alone; the rule at other ε; and what a few lines of
+scikit-learn make of the same labels. The sentences under a table are made from its figures:
+differences are taken draw by draw, with the same rows and labels on both sides, and stand beside
+their standard error. Where a table has several rows at one ε, they are about the mean of these."""
+
 HEAD = """# Results
 
 *This page is made by `dptransfer reproduce page docs/results.md --out benchmarks/results/reproduce`
 from the finished trials in that folder. Do not edit it: run the command.*
 
-Accuracy in per cent on test rows, mean ± standard deviation over the draws of the labelled rows.
-A star marks a difference to the paper outside two standard errors; a figure that the paper prints
-without deviation is taken as exact. Draw *k* has the seed *k*, and the noise of releases is seeded
-too, which is for experiments only. **ε is for one element**: one pixel of one image, one feature of
-one picture; see [privacy.md](privacy.md) for what that is for a whole record. "The paper's rule" is
-the least of three errors at the paper's ε = 0.1 unless the row says otherwise; the columns after it
-are the same trials with parts taken away or exchanged: *target only* is the target's own error
-alone; *noise for source* the same rule with a release of pure noise; then each of the other two
-errors alone; the rule at other ε; and what a few lines of scikit-learn make of the same labels.
+{how_to_read} See [privacy.md](privacy.md).
 """
 
 
@@ -208,4 +220,4 @@ def whole_page(digested: Sequence[dict[str, Any]]) -> str:
     minutes = sum(experiment["seconds"] for experiment in digested) / 60
     trials = sum(experiment["trials"] for experiment in digested)
     tail = f"{trials} trials, {minutes:.0f} minutes of work in all.\n"
-    return "\n".join([HEAD, markdown(digested), tail])
+    return "\n".join([HEAD.format(how_to_read=HOW_TO_READ), markdown(digested), tail])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dptransfer.experiments.pages import MISSING, two_tables
+from dptransfer.experiments.pages import HOW_TO_READ, MISSING, two_tables
 from dptransfer.experiments.sources import DELTA, PAPER
 from dptransfer.privacy import OptimalNoise
 from dptransfer.report.adaptation import versions
@@ -14,11 +14,7 @@ from dptransfer.report.results import Figure, Line, Part, ResultsPage, ResultTab
 
 __all__ = ["results_page"]
 
-LEAD = (
-    "Section 5 of the paper beside what this software measures: accuracy in per cent on test "
-    "rows, mean ± standard deviation over the draws of the labelled rows. A star marks a "
-    "difference to the paper outside two standard errors."
-)
+LEAD = "Section 5 of the paper beside what this software measures."
 NAME = "a source at the paper’s ε"
 RECORDS = {
     "One image of MNIST, 784 pixels": 784,
@@ -26,14 +22,6 @@ RECORDS = {
     "One picture of Office+Caltech256, 800 SURF features": 800,
 }
 CONTROLS = ("target only", "noise for source")
-MANY_ROWS = 4
-HOW_TO_READ = (
-    "“The paper’s rule” is the least of three errors at the paper’s ε = 0.1 unless the row says "
-    "otherwise. The columns after it are the same trials with parts taken away or exchanged: "
-    "target only is the target’s own error alone; noise for source is the same rule with a release "
-    "of pure noise; then each of the other two errors alone, the rule at other ε, and what a few "
-    "lines of scikit-learn make of the same labels."
-)
 
 
 def results_page(
@@ -46,14 +34,18 @@ def results_page(
     promise = Promise(
         NAME, cell, {name: cell.per_record(n) for name, n in RECORDS.items()}, repeatable=True
     )
-    drawn = [Part("Figures", figures=tuple(figures))] if figures else []
+    drawn = (
+        [Part("Against ε, and against the number of labels", figures=tuple(figures))]
+        if figures
+        else []
+    )
     trials = sum(experiment["trials"] for experiment in digested)
     minutes = sum(experiment["seconds"] for experiment in digested) / 60
     return ResultsPage(
         "The paper’s results, measured again",
         LEAD,
         (promise,),
-        (_worth(digested), *map(_part, digested), *drawn),
+        (_worth(digested), *drawn, *(part for each in digested for part in _parts(each))),
         {**parameters, "finished trials": f"{trials:,}", "minutes of work": f"{minutes:.0f}"},
         versions(),
     )
@@ -66,7 +58,7 @@ def _worth(digested: Sequence[dict[str, Any]]) -> Part:
         for table in experiment["tables"]:
             rows = table["rows"]
             if set(CONTROLS) <= set(table["columns"]):
-                for row in rows[-1:] if len(rows) > MANY_ROWS else rows:
+                for row in rows[-1:] if rows[-1]["task"] is None else rows:
                     ours, *controls = row["ours"], *(row["columns"][name] for name in CONTROLS)
                     if ours is not None:
                         lines.append(
@@ -80,7 +72,9 @@ def _worth(digested: Sequence[dict[str, Any]]) -> Part:
                         )
     columns = ("task", "with the source", *CONTROLS, "over target only", "over noise")
     table = ResultTable("Accuracy in per cent, and by how many points", columns, tuple(lines))
-    return Part("What the source was worth", (HOW_TO_READ,), (table,) if lines else ())
+    return Part(
+        "What the source was worth", tuple(_paragraphs(HOW_TO_READ)), (table,) if lines else ()
+    )
 
 
 def _mean(value: dict[str, Any] | None) -> str:
@@ -93,13 +87,20 @@ def _over(one: dict[str, Any], other: dict[str, Any] | None) -> str:
     return f"{one['mean'] - other['mean']:+.1f}".replace("-", "−")
 
 
-def _part(experiment: dict[str, Any]) -> Part:
-    paragraphs = [" ".join(text.split()) for text in experiment["text"].split("\n\n")]
-    return Part(
-        experiment["title"],
-        tuple(filter(None, paragraphs)),
-        tuple(each for table in experiment["tables"] for each in _tables(table)),
-    )
+def _parts(experiment: dict[str, Any]) -> list[Part]:
+    """A part for each table: what it says, then itself."""
+    return [
+        Part(
+            table["title"],
+            tuple(_paragraphs(table["text"])),
+            tuple(_tables(table)),
+        )
+        for table in experiment["tables"]
+    ]
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [" ".join(each.split()) for each in text.split("\n\n") if each.strip()]
 
 
 def _tables(table: dict[str, Any]) -> list[ResultTable]:

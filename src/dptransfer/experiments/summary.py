@@ -97,12 +97,20 @@ class Results:
         """A figure over all draws of a task."""
         return measure(list(self.values(task, key).values()))
 
-    def difference(self, task: str, key: str, other: str) -> Measured | None:
-        """By how much one figure exceeds another, draw by draw."""
-        these, those = self.values(task, key), self.values(task, other)
-        return measure([these[draw] - those[draw] for draw in these if draw in those])
+    def together(self, tasks: Sequence[str], key: str) -> dict[int, float]:
+        """The mean of a figure over tasks, for every draw in which all of them have it."""
+        each = [self.values(task, key) for task in tasks]
+        return {
+            draw: math.fsum(values[draw] for values in each) / len(each)
+            for draw in (each[0] if each else {})
+            if all(draw in values for values in each)
+        }
 
     def over(self, tasks: Sequence[str], key: str) -> Measured | None:
-        """The mean over several tasks, each of them counting alike; the deviation is over tasks."""
-        means = [found.mean for task in tasks if (found := self.get(task, key)) is not None]
-        return measure(means) if len(means) == len(tasks) else None
+        """The mean over tasks, each of them counting alike, over draws."""
+        return measure(list(self.together(tasks, key).values()))
+
+    def difference(self, tasks: Sequence[str], key: str, other: str) -> Measured | None:
+        """By how much one figure exceeds another, draw by draw."""
+        these, those = self.together(tasks, key), self.together(tasks, other)
+        return measure([these[draw] - those[draw] for draw in these if draw in those])

@@ -7,7 +7,7 @@ many draws its figures are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from dptransfer.experiments.experiment import Row, Table
 from dptransfer.experiments.images import CLASSES, COLUMNS, ImageExperiment, usps_sources
 from dptransfer.experiments.sources import EPSILONS, NOISE, PAPER, Sources
 from dptransfer.experiments.store import Trial
-from dptransfer.experiments.summary import Measured, Results
+from dptransfer.experiments.summary import Measured
 
 __all__ = ["UspsMnist"]
 
@@ -35,6 +35,7 @@ class UspsMnist(ImageExperiment):
     title = "USPS→MNIST, 100 to 500 labels"
     runs = 3
     self_training_runs = 0
+    of_trial = 50.0
 
     @property
     def tasks(self) -> Sequence[str]:
@@ -42,15 +43,14 @@ class UspsMnist(ImageExperiment):
         numbers = list(PAPER_FIGURES)[:1] if self.quick else list(PAPER_FIGURES)
         return [f"{labels} labels" for labels in numbers]
 
-    def sources(self, n_jobs: int) -> Sources:
+    def sources(self, n_jobs: int, draw: int) -> Sources:
         """USPS's training images."""
-        return usps_sources(n_jobs)
+        return usps_sources(n_jobs, draw)
 
     def names(self, trial: Trial) -> list[str]:
-        """The sources of a trial: each takes a minute of 60,000 rows, so not all for all."""
-        if trial.draw or self.quick:
-            return [PAPER] if trial.draw else [PAPER, NOISE]
-        return [*EPSILONS, NOISE] if trial.task == self.tasks[0] else [PAPER, NOISE]
+        """Every ε with the fewest labels, which is where a source could help most."""
+        everything = trial.task == self.tasks[0] and not self.quick
+        return [*EPSILONS, NOISE] if everything else [PAPER, NOISE]
 
     def load(self) -> tuple[Target, Numbers]:
         """MNIST; 20,000 of its images where it must be quick."""
@@ -79,6 +79,10 @@ class UspsMnist(ImageExperiment):
             )
         ]
 
-    def text(self, results: Results) -> str:
-        """What the source contributed."""
-        return ""
+    def grids(self) -> Mapping[str, Sequence[str]]:
+        """One panel."""
+        return {f"USPS→MNIST, {self.tasks[0]}": self.tasks[:1]}
+
+    def by_labels(self) -> Mapping[int, str]:
+        """All numbers of labels."""
+        return {int(task.split(maxsplit=1)[0]): task for task in self.tasks}

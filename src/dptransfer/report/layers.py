@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dptransfer.models import DeepMembershipAutoencoder
 
-__all__ = ["draw_layers", "draw_row", "save"]
+__all__ = ["draw_grid", "draw_layers", "draw_row", "new_figure", "save"]
 
 Array = npt.NDArray[np.floating]
 
@@ -41,15 +41,9 @@ def draw_layers(
 
 def draw_row(images: Sequence[Array], titles: Sequence[str], shape: tuple[int, int]) -> Figure:
     """Images side by side on one grey scale, each under its title."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise DPTransferError(
-            "pictures need matplotlib: install it with pip install 'dptransfer[plots]'"
-        ) from None
     if any(image.shape != (shape[0] * shape[1],) for image in images):
         raise ParameterError(f"images of shape {shape} need {shape[0] * shape[1]} values each")
-    figure = Figure(figsize=(0.75 * len(images), 1.05), dpi=160)
+    figure = new_figure(figsize=(0.75 * len(images), 1.05), dpi=160)
     low, high = float(images[0].min()), float(images[0].max())
     for position, (image, title) in enumerate(zip(images, titles, strict=True), start=1):
         axes = figure.add_subplot(1, len(images), position)
@@ -58,6 +52,34 @@ def draw_row(images: Sequence[Array], titles: Sequence[str], shape: tuple[int, i
         axes.set_axis_off()
     figure.subplots_adjust(left=0.01, right=0.99, bottom=0.01, top=0.84, wspace=0.06)
     return figure
+
+
+def draw_grid(
+    rows: Mapping[str, Sequence[Array]], titles: Sequence[str], shape: tuple[int, int]
+) -> Figure:
+    """Named rows of images under common titles, each image on a grey scale of its own."""
+    figure = new_figure(figsize=(1.5 * len(titles), 1.7 * len(rows)), layout="constrained")
+    axes: Any = figure.subplots(len(rows), len(titles), squeeze=False)
+    for line, (name, images) in zip(axes, rows.items(), strict=True):
+        for place, image in zip(line, images, strict=True):
+            place.imshow(image.reshape(shape), cmap="gray_r")
+            place.set_xticks([])
+            place.set_yticks([])
+        line[0].set_ylabel(name)
+    for place, title in zip(axes[0], titles, strict=True):
+        place.set_title(title, fontsize=10)
+    return figure
+
+
+def new_figure(**how: Any) -> Figure:
+    """An empty figure, or one error that says what to install."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise DPTransferError(
+            "pictures need matplotlib: install it with pip install 'dptransfer[plots]'"
+        ) from None
+    return Figure(**how)
 
 
 def save(figure: Figure, path: Path) -> Path:
