@@ -19,7 +19,8 @@ from dptransfer.transfer.release import Release
 from dptransfer.transfer.self_training import Settings, self_train
 from dptransfer.transfer.source2target import Source, learn_source2target
 
-__all__ = ["Known",
+__all__ = [
+    "Known",
     "different_names",
     "learn_domains",
     "learn_target",

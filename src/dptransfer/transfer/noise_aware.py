@@ -36,6 +36,10 @@ __all__ = ["View", "evidence_of", "learn_noise_aware", "views_of"]
 Array = npt.NDArray[np.floating]
 Numbers = npt.NDArray[np.intp]
 
+PARTITION = 250
+"""Rows to a part of the last autoencoders: labels are not certain, and smaller parts take less harm
+from each other's."""
+
 TAUGHT = 0.95
 """The part of each class's rows, the surest, that the last autoencoders learn from."""
 
@@ -101,7 +105,7 @@ def learn_from_views(
         scores = label_all(rows, known.numbers, n_classes, graph, evidence_of(views), model, seed)
         numbers = scores.argmax(axis=1)
         taught = surest(scores, TAUGHT) | (known.numbers >= 0)
-    learn_classes(model, rows, numbers, taught)
+    learn_classes(model.set_params(partition_size=PARTITION), rows, numbers, taught)
     return Lesson([Domain(alignment, model)], notes, numbers)
 
 

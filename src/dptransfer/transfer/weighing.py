@@ -59,9 +59,7 @@ def learn_weighed(
     return learn_from_views(X, known, alignment, kept, notes, settings, seed)
 
 
-def how_much_worse(
-    X: Array, known: Known, alignment: Alignment, view: View, seed: int
-) -> float:
+def how_much_worse(X: Array, known: Known, alignment: Alignment, view: View, seed: int) -> float:
     """Hidden labels that the target finds and the source misses, in standard errors."""
     held_out = folds(known.numbers, FOLDS, np.random.default_rng(seed))
     if not held_out:
