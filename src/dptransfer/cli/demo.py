@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from dptransfer.cli.inspect import pair
-from dptransfer.cli.output import print_facts, print_json, print_table
+from dptransfer.cli.output import print_facts, print_json
 from dptransfer.errors import DataError
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _show_sites(sites: Sites, folder: Path) -> None:
 
 
 def _show_lines(step: _Step) -> None:
-    typer.echo(f"{step.what}\n")
+    typer.echo(f"# {step.what}")
     for line in step.lines:
         first, *options = line.split(" --")
         folded = [f"$ {first}"]
@@ -233,13 +233,12 @@ def _worth(adapted: dict[str, Any]) -> None:
         _say(adapted["verdict"])
         return
     gain = TransferGain.from_dict(adapted["gain"])
-    print_table(
-        f"{gain.rows} labelled rows, held out in {gain.folds} folds, {gain.repeats} times:",
-        ["learned from", "right, and its 95 % interval"],
+    print_facts(
+        f"{gain.rows} labelled rows, held out in turn {gain.repeats} times, are right",
         [
-            ("your rows and the release", str(gain.with_source)),
-            ("your rows alone", str(gain.without_source)),
-            ("your rows and pure noise", str(gain.with_noise)),
+            ("with the release", str(gain.with_source)),
+            ("without it", str(gain.without_source)),
+            ("with pure noise in its place", f"{gain.with_noise}    (95 % intervals)"),
         ],
     )
     _say(f"{gain.verdict()} (Strategy: {adapted['strategy']}.)")
@@ -247,8 +246,7 @@ def _worth(adapted: dict[str, Any]) -> None:
 
 def _labels(labelled: dict[str, Any]) -> None:
     with Path(labelled["file"]).open(encoding="utf-8") as stream:
-        first = [next(stream) for _ in range(3)]
-    typer.echo("".join(first) + "...\n")
+        typer.echo(next(stream) + next(stream) + "...")
     deciders = ", ".join(f"{name} ({n})" for name, n in labelled["decided_by"].items())
     _say(f"{labelled['rows']} rows, decided by: {deciders}.")
 
@@ -256,12 +254,11 @@ def _labels(labelled: dict[str, Any]) -> None:
 def _checked(_: object, checked: dict[str, Any], alone: dict[str, Any]) -> None:
     from dptransfer.transfer.gain import Interval  # noqa: PLC0415
 
-    print_table(
-        f"{checked['rows']} rows that nothing was learned from:",
-        ["learned from", "right, and its 95 % interval"],
+    print_facts(
+        f"{checked['rows']} rows that nothing was learned from are right",
         [
-            ("your rows and the release", str(Interval(**checked["accuracy"]))),
-            ("your rows alone", str(Interval(**alone["accuracy"]))),
+            ("with the release", str(Interval(**checked["accuracy"]))),
+            ("without it", f"{Interval(**alone['accuracy'])}    (95 % intervals)"),
         ],
     )
     _say(
