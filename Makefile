@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test check format bench figures screenshot clean
+.PHONY: help demo test check format bench figures pages screenshot clean
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -20,7 +20,7 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.demo
 
-demo: $(VENV)/.demo  ## set up, then learn from a few labelled digits
+demo: $(VENV)/.demo  ## set up, then play both people on real data
 	$(BIN)/dptransfer demo
 
 test: $(VENV)/.dev  ## set up, then run every test
@@ -40,6 +40,9 @@ bench: $(VENV)/.dev  ## measure against the literal transcription; writes benchm
 
 figures: $(VENV)/.dev  ## the paper's pictures of abstraction, as PNG under figures/
 	$(BIN)/dptransfer reproduce figures --out figures
+
+pages: $(VENV)/.dev  ## run what the guide and the README show, and write down what came out
+	$(BIN)/python docs/pages.py
 
 screenshot: $(VENV)/.dev  ## the picture of a report in the README, taken by chromium
 	$(BIN)/python docs/images/report.py

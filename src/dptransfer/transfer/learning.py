@@ -12,8 +12,8 @@ from dptransfer.errors import DataError
 from dptransfer.transfer.alignment import Alignment, align, as_given
 from dptransfer.transfer.columns import Columns, as_text
 from dptransfer.transfer.decision import Domain
-from dptransfer.transfer.lesson import Lesson
 from dptransfer.transfer.labels import Labels, same_classes
+from dptransfer.transfer.lesson import Lesson
 from dptransfer.transfer.progress import report
 from dptransfer.transfer.release import Release
 from dptransfer.transfer.self_training import Settings, self_train

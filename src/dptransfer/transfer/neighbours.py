@@ -69,7 +69,8 @@ class Neighbourhood:
     def spread(self, P: Array, alpha: float) -> Array:
         """What P says of each row, spread over the rows around it."""
         roots = np.sqrt(self.degrees)[:, None]
-        return (1 - alpha) * self.solve(P * roots, alpha) / roots
+        spread: Array = (1 - alpha) * self.solve(P * roots, alpha) / roots
+        return spread
 
     def solve(self, B: Array, alpha: float) -> Array:
         """(I − αS)^{-1} B, all columns at once by conjugate gradients."""
@@ -93,7 +94,7 @@ class Neighbourhood:
 
 
 def _weights(Z: Array) -> sp.csr_matrix:
-    """W_ij = exp(−‖q_i − q_j‖² / (s_i s_j)), q the unit vectors, s the distance to the last kept."""
+    """W_ij = exp(−‖q_i − q_j‖² / (s_i s_j)), q the unit vectors, s the farthest kept."""
     N = len(Z)
     lengths = np.linalg.norm(Z, axis=1, keepdims=True)
     Q = (Z / np.where(lengths > 0, lengths, 1)).astype(np.float32)

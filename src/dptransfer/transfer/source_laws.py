@@ -33,7 +33,7 @@ NARROWEST = 0.1
 
 
 def source_laws(release: Release, X: Array, graph: Neighbourhood) -> Array | None:
-    """log Pr{x, c} of every row and class of the source, or None where it cannot tell."""
+    """The logarithm of Pr{x, c}, for every row and class; None where it cannot be told."""
     if isinstance(release, MomentRelease):
         likely: Array = release.model.decision_function(X)
         return likely

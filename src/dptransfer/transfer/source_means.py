@@ -41,7 +41,7 @@ class SourceMeans(NamedTuple):
         middle = weights @ means / weights.sum()
         apart = float(np.sum((means - middle) ** 2 * weights[:, None]))
         freedom = (len(means) - 1) * len(directions)
-        return apart > freedom + CLEARLY * np.sqrt(2 * freedom)
+        return bool(apart > freedom + CLEARLY * np.sqrt(2 * freedom))
 
     def lie_elsewhere(self, directions: Array) -> bool:
         """Whether the target's mean is farther from the source's than its classes are apart."""
@@ -51,7 +51,7 @@ class SourceMeans(NamedTuple):
         far = float(middle @ middle) - d * float(self.shares**2 @ self.variances)
         apart = float(self.shares @ np.sum((means - middle) ** 2, axis=1))
         apart -= d * float(self.shares * (1 - self.shares) @ self.variances)
-        return far > max(apart, 0.0)
+        return bool(far > max(apart, 0.0))
 
 
 def source_means(release: Release, graph: Neighbourhood) -> SourceMeans:
