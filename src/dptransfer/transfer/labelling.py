@@ -1,14 +1,14 @@
 """Labels for all rows of a table: from its own labels, its neighbourhoods, and what sources tell.
 
 It starts where most is known. Without a source that says anything, that is the labelled rows
-(:mod:`~dptransfer.transfer.first_guess`). With one, the labels are those that are smooth on the graph and have the source's class
-means (:mod:`~dptransfer.transfer.field`), from a first guess by the source's laws where it has some
-(:mod:`~dptransfer.transfer.source_laws`). Then, round by round, the paper's autoencoders learn from
-the labels and label the rows that they did not learn from
-(:mod:`~dptransfer.transfer.cross_labelling`); what they say is spread and corrected as before,
-and all opinions are multiplied. The subspace dimension n of the autoencoders is the one in whose
-labels the surest rows are found again most often: too many dimensions for the rows of a class
-describe any row, and too few none.
+(:mod:`~dptransfer.transfer.first_guess`). With one, the labels are those that are smooth on the
+graph and have the source's class means (:mod:`~dptransfer.transfer.field`), from a first guess by
+the source's laws where it has some (:mod:`~dptransfer.transfer.source_laws`). Then, round by round,
+the paper's autoencoders learn from the labels and label the rows that they did not learn from
+(:mod:`~dptransfer.transfer.cross_labelling`); what they say is spread and corrected as before, and
+all opinions are multiplied. The subspace dimension n of the autoencoders is the one in whose labels
+the surest rows are found again most often: too many dimensions for the rows of a class describe any
+row, and too few none.
 """
 
 from __future__ import annotations
