@@ -7,6 +7,8 @@ NAMES = [
     "speed",
     "growth",
     "transfer",
+    "adapting",
+    "moments",
     "noise",
     "mechanisms",
     "per_record",

@@ -64,6 +64,14 @@ them. That takes {trial:.1f} s more, once and only when it is asked for with `st
 """
 
 
+ADAPTING = """
+## Strategies
+
+`python -m benchmarks.adapting`, one run: {rows} rows of MNIST and the same release, by the paper's
+strategy and by "noise-aware"; labelling is of {new} other rows.
+"""
+
+
 def read(name):
     return json.loads((RESULTS / f"{name}.json").read_text())
 
@@ -153,6 +161,14 @@ def transfer(timing):
     yield TRIAL.format(trial=timing["trial_seconds"])
 
 
+def adapting(found):
+    yield ADAPTING.format(rows=f"{found['rows']:,}", new=f"{found['labelled']:,}")
+    yield row("strategy", "learning, s", "times the paper's", "labelling, s")
+    yield rule(4)
+    for name, times in found["seconds"].items():
+        yield row(name, f"{times['fit']:.1f}", f"{times['ratio']:.1f}", f"{times['predict']:.2f}")
+
+
 def speed_page():
     """docs/speed.md."""
     speed, grown = read("speed"), read("growth")
@@ -175,6 +191,7 @@ def speed_page():
             "",
             "![Time against rows and against columns](../benchmarks/results/growth.png)",
             *transfer(read("transfer")["timing"]),
+            *adapting(read("adapting")),
         ]
     )
 
