@@ -85,19 +85,27 @@ def told_by(
     noise_aware : bool
         Whether strategy "noise-aware", which refuses no source for its labels, is tried too.
     """
-    told = adopter.answer(release, "auto")
-    figures = {"auto": adopter.right(told)}
+    figures: Figures = {}
+    given = {"auto": release} if noise is None else {"auto": release, "noise": noise}
+    for name, each in given.items():
+        said = _answered(adopter, each, "auto")
+        figures[f"{name} refused"] = 0.0 if said is not None else 100.0
+        if said is not None:
+            figures[name] = adopter.right(said)
+            if name == "auto" and without is not None:
+                figures["changed"] = 100 * float(np.mean(said != without))
     if without is not None:
         figures["target"] = adopter.right(without)
-        figures["changed"] = 100 * float(np.mean(told != without))
-    if noise_aware:
-        figures["noise-aware"] = adopter.right(adopter.answer(release, "noise-aware"))
-    if noise is not None:
-        try:
-            figures["noise"] = adopter.right(adopter.answer(noise, "auto"))
-            figures["noise refused"] = 0.0
-        except DataError as error:
-            if NO_LABEL not in str(error):
-                raise
-            figures["noise refused"] = 100.0
+    if noise_aware and (said := _answered(adopter, release, "noise-aware")) is not None:
+        figures["noise-aware"] = adopter.right(said)
     return figures
+
+
+def _answered(adopter: Adopter, release: Release, strategy: str) -> Labels | None:
+    """An answer, or None where the software says that there is nothing to learn from."""
+    try:
+        return adopter.answer(release, strategy)
+    except DataError as error:
+        if NO_LABEL not in str(error):
+            raise
+        return None

@@ -131,9 +131,7 @@ def _shown(value: dict[str, Any] | None) -> str:
 
 
 def two_tables(table: dict[str, Any]) -> Iterator[tuple[list[str], list[list[str]]]]:
-    """Headings and rows as text: beside the paper's, or beside what must be reached, then those
-    ablations that were measured.
-    """
+    """Headings and rows as text: beside the paper's or a bar, then what was taken apart."""
     compared = any(row["paper"] is not None for row in table["rows"])
     if compared:
         yield (
