@@ -154,7 +154,7 @@ class Worth(Experiment):
         "mnist record 1, 100": 90.0,
         ALONE: 15.0,
         USPS_TARGET: 40.0,
-        USPS_SOURCE: 500.0,
+        USPS_SOURCE: 900.0,
         OFFICE: 80.0,
         HOSPITALS: 25.0,
     }
