@@ -53,7 +53,7 @@ class Small(Worth):
     def digits(self):
         X, y = load_digits(return_X_y=True)
         X = X / 16
-        return Split(X[:900], y[:900], X[1400:], y[1400:])
+        return Split(X[:900], y[:900], X[1200:], y[1200:])
 
     def usps(self):
         split = self.digits()
