@@ -18,6 +18,9 @@ def row(name, ours, task="t", **columns):
         "difference": ours - 92,
         "outside": abs(ours - 92) > 1,
         "columns": {name.replace("_", " "): figure(value) for name, value in columns.items()},
+        "bar": None,
+        "others": "",
+        "refused": [],
     }
 
 

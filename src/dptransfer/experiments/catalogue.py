@@ -31,6 +31,10 @@ EXPERIMENTS: Mapping[str, Entry] = {
         "office_caltech:OfficeCaltechPairs",
         "Office+Caltech256, 12 pairs of domains, 20 splits (about 15 minutes).",
     ),
+    "worth": Entry(
+        "worth:Worth",
+        "What a source is worth to an adopter, and what a hostile one costs (1 hour).",
+    ),
 }
 
 

@@ -15,7 +15,7 @@ from dptransfer.experiments.store import Figures, Trial
 from dptransfer.experiments.summary import Measured, Results
 from dptransfer.experiments.words import derived
 
-__all__ = ["Column", "Experiment", "Row", "Table"]
+__all__ = ["Bar", "Column", "Experiment", "Row", "Table"]
 
 
 class Column(NamedTuple):
@@ -23,6 +23,17 @@ class Column(NamedTuple):
 
     heading: str
     key: str
+    refused: str = ""
+    """A figure that says in how many draws of a hundred an answer was refused; where all are, there
+    is no mean to show, and that is not for want of a trial."""
+
+
+class Bar(NamedTuple):
+    """A figure that ours must reach."""
+
+    value: float
+    over: str = ""
+    """The key of a figure of the same row to which the value is added."""
 
 
 class Row(NamedTuple):
@@ -32,6 +43,9 @@ class Row(NamedTuple):
     task: str
     epsilon: str = "0.1"
     paper: Measured | None = None
+    bar: Bar | None = None
+    others: str = ""
+    """What others have published of such a task, and for what they promise it."""
 
 
 class Table(NamedTuple):

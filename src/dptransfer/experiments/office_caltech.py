@@ -31,7 +31,7 @@ from dptransfer.experiments.summary import Results
 from dptransfer.experiments.words import BASELINES, judged, points
 from dptransfer.transfer.self_training import Settings
 
-__all__ = ["PAIRS", "OfficeCaltechPairs"]
+__all__ = ["PAIRS", "OfficeCaltechPairs", "unit_features"]
 
 Array = npt.NDArray[np.float64]
 
@@ -59,13 +59,13 @@ class OfficeCaltechPairs(Experiment):
     def get_ready(self) -> None:
         """See that all files are there, before an hour of other work."""
         for features in _features():
-            _load(features)
+            unit_features(features)
 
     def run(self, trial: Trial, n_jobs: int) -> Figures:
         """One split of one pair."""
         features, pair = trial.task.split(" ")
         source_domain, target_domain = pair.split("→")
-        data = _load(features)
+        data = unit_features(features)
         (X_sr, y_sr), (X_tg, y_tg) = data.domains[source_domain], data.domains[target_domain]
         of_source, known, test = data.split(source_domain, target_domain, trial.draw)
         sources = Sources(X_sr[of_source], y_sr[of_source], CLASSES, n_jobs, seed=trial.draw)
@@ -169,7 +169,8 @@ def _features() -> dict[str, str]:
 
 
 @cache
-def _load(features: str) -> OfficeCaltech:
+def unit_features(features: str) -> OfficeCaltech:
+    """The pictures' features as rows of length 1, and the splits."""
     data = load_office_caltech(features)
     return OfficeCaltech(
         {name: (unit_rows(X), y.astype(np.intp)) for name, (X, y) in data.domains.items()},

@@ -11,13 +11,14 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dptransfer.experiments.experiment import Experiment, Row, Table
+from dptransfer.experiments.experiment import Bar, Experiment, Row, Table
 from dptransfer.experiments.store import Store
 from dptransfer.experiments.summary import Compared, Measured, Results, compare, measure
 
 __all__ = ["HOW_TO_READ", "MISSING", "digest", "markdown", "to_csv", "two_tables", "whole_page"]
 
 MISSING = "–"
+REFUSED = "refused"
 MEAN = "mean of all"
 
 
@@ -68,7 +69,26 @@ def _row(table: Table, row: Row, results: Results) -> dict[str, Any]:
             column.heading: _plain(results.get(row.task, column.key.format(e=row.epsilon)))
             for column in table.columns
         },
+        "bar": None if row.bar is None else reach(row.bar, row.task, results),
+        "others": row.others,
+        "refused": [
+            column.heading
+            for column in table.columns
+            if column.refused and _always(results.get(row.task, column.refused))
+        ],
     }
+
+
+def _always(share: Measured | None) -> bool:
+    return share is not None and share.mean == 100
+
+
+def reach(bar: Bar, task: str, results: Results) -> float | None:
+    """What must be reached; None where it hangs on a figure that is not there."""
+    if not bar.over:
+        return bar.value
+    base = results.get(task, bar.over)
+    return None if base is None else base.mean + bar.value
 
 
 def _mean_row(table: Table, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -91,6 +111,9 @@ def _mean_row(table: Table, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
             column.heading: over([row["columns"][column.heading] for row in rows])
             for column in table.columns
         },
+        "bar": None,
+        "others": "",
+        "refused": [],
     }
 
 
@@ -108,7 +131,7 @@ def _shown(value: dict[str, Any] | None) -> str:
 
 
 def two_tables(table: dict[str, Any]) -> Iterator[tuple[list[str], list[list[str]]]]:
-    """Headings and rows as text: beside the paper's, then those ablations that were measured."""
+    """Headings and rows as text: beside the paper's or a bar, then what was taken apart."""
     compared = any(row["paper"] is not None for row in table["rows"])
     if compared:
         yield (
@@ -126,21 +149,31 @@ def two_tables(table: dict[str, Any]) -> Iterator[tuple[list[str], list[list[str
                 for row in table["rows"]
             ],
         )
+    if any(row["bar"] is not None for row in table["rows"]):
+        yield _beside_bars(table)
     # a deviation in every cell of a wide table hides the figures; the JSON has them all
     wide = len(table["columns"]) > 4 and len(table["rows"]) > 4
 
-    def brief(value: dict[str, Any] | None, row: dict[str, Any]) -> str:
+    def brief(value: dict[str, Any] | None, row: dict[str, Any], refused: bool = False) -> str:
         if value is None:
-            return MISSING
+            return REFUSED if refused else MISSING
         fewer = row["task"] and row["ours"] and value["runs"] != row["ours"]["runs"]
         text = f"{value['mean']:.1f}" if wide else _shown(value)
         return text + (f" [{value['runs']}]" if fewer else "")
 
-    columns = [c for c in table["columns"] if any(row["columns"][c] for row in table["rows"])]
+    columns = [
+        c
+        for c in table["columns"]
+        if any(row["columns"][c] or c in row["refused"] for row in table["rows"])
+    ]
     yield (
         ["", table["measured"], *columns],
         [
-            [row["row"], brief(row["ours"], row), *(brief(row["columns"][c], row) for c in columns)]
+            [
+                row["row"],
+                brief(row["ours"], row),
+                *(brief(row["columns"][c], row, c in row["refused"]) for c in columns),
+            ]
             for row in table["rows"]
         ],
     )
@@ -150,6 +183,28 @@ def two_tables(table: dict[str, Any]) -> Iterator[tuple[list[str], list[list[str
             ["published, on other terms", *rows],
             [[each["method"], *each["values"]] for each in table["context"]],
         )
+
+
+def _beside_bars(table: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """What must be reached, and by how much it is; what others have stands with its own terms."""
+    rows = []
+    for row in table["rows"]:
+        ours, bar = row["ours"], row["bar"]
+        over = MISSING if ours is None or bar is None else str(Compared(ours["mean"] - bar, None))
+        rows.append(
+            [
+                row["row"],
+                MISSING if bar is None else f"{bar:.1f}",
+                _shown(ours),
+                over,
+                str(ours["runs"]) if ours else MISSING,
+                row["others"] or MISSING,
+            ]
+        )
+    return (
+        ["", "must reach", table["measured"], "over it", "runs", "others, for what"],
+        rows,
+    )
 
 
 def markdown(digested: Sequence[dict[str, Any]], level: int = 2) -> str:
@@ -179,7 +234,9 @@ def to_csv(digested: Sequence[dict[str, Any]]) -> str:
     for experiment in digested:
         for table in experiment["tables"]:
             for row in table["rows"]:
-                figures = {"paper": row["paper"], "ours": row["ours"], **row["columns"]}
+                bar = None if row["bar"] is None else _plain(Measured(row["bar"]))
+                figures = {"paper": row["paper"], "must reach": bar, "ours": row["ours"]}
+                figures |= row["columns"]
                 for name, value in figures.items():
                     if value is not None:
                         numbers = [value["mean"], value["sd"], value["runs"]]
@@ -195,8 +252,9 @@ labelled rows. A star marks a difference to the paper outside two standard error
 paper prints without deviation is taken as exact. A number in brackets says over how many draws a
 figure is, where that is not the number beside the paper's: to keep all of it within an hour, some
 parts are taken away on the first draws only. Draw k has the seed k, for its labelled rows and for
-the noise of its source; to seed the noise is for experiments only. **ε is for one element**: one
-pixel of one image, one feature of one picture; what that is for a whole record is another figure.
+the noise of its source; to seed the noise is for experiments only. **ε is for one element**, unless
+a row says record: one pixel of one image, one feature of one picture; what that is for a whole
+record is another figure, and the two are never to be compared.
 
 "The paper's rule" is the least of three errors at the paper's ε = 0.1 unless the row says
 otherwise. The columns after it are the same trials with parts taken away or exchanged: "target
@@ -204,7 +262,8 @@ only" is the target's own error alone; "noise for source" the same rule with a r
 noise; then each of the other two errors alone; the rule at other ε; and what a few lines of
 scikit-learn make of the same labels. The sentences under a table are made from its figures:
 differences are taken draw by draw, with the same rows and labels on both sides, and stand beside
-their standard error. Where a table has several rows at one ε, they are about the mean of these."""
+their standard error. Where nothing could be learned, and that was said instead of an answer, a
+table has "refused". Where a table has several rows at one ε, they are about the mean of these."""
 
 HEAD = """# Results
 

@@ -117,7 +117,9 @@ def _tables(table: dict[str, Any]) -> list[ResultTable]:
             )
             for n, cells in enumerate(rows)
         ]
-        what = "beside the paper" if compares else "parts taken away" if own else headings[0]
+        bars = "must reach" in headings
+        what = "beside what must be reached" if bars else "parts taken away" if own else headings[0]
+        what = "beside the paper" if compares else what
         columns = ("task" if own else "method", *headings[1:])
         found.append(ResultTable(f"{table['title']}: {what}", columns, tuple(lines), compares))
     return found

@@ -1,8 +1,10 @@
 """What stands in the source's place: releases at several ε, one without noise, one of noise alone.
 
-"inf" is the paper's non-private version: the same model learned from the rows as they are. "noise"
-is a release at the paper's ε of rows that all were the middle of their bounds: it has the source's
-shape and knows nothing. Releases are seeded here, through the argument that says what that costs.
+A bare number is ε for one cell; "record 1" is a release of moments that promises ε = 1 for a whole
+record. "inf" is the paper's non-private version: the same model learned from the rows as they are.
+"noise" is a release at the paper's ε of rows that all were the middle of their bounds: it has the
+source's shape and knows nothing; "noise for 1" is the same for the release at ε = 1. Releases are
+seeded here, through the argument that says what that costs.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from dptransfer.transfer.release import Release
 from dptransfer.transfer.sample_release import SampleRelease
 from dptransfer.transfer.summary import summarise
 
-__all__ = ["DELTA", "EPSILONS", "NOISE", "PAPER", "Sources"]
+__all__ = ["DELTA", "EPSILONS", "NOISE", "NOISE_FOR", "PAPER", "RECORD", "Sources"]
 
 Array = npt.NDArray[np.floating]
 Numbers = npt.NDArray[np.intp]
@@ -29,6 +31,8 @@ DELTA = 1e-5
 PAPER = "0.1"
 EPSILONS = ("0.01", "0.1", "1", "10", "inf")
 NOISE = "noise"
+NOISE_FOR = "noise for "
+RECORD = "record "
 
 
 class Sources:
@@ -50,7 +54,7 @@ class Sources:
         self._made: dict[str, Release] = {}
 
     def __getitem__(self, name: str) -> Release:
-        """The release of this ε, "inf" or "noise"."""
+        """The release of this name."""
         if name not in self._made:
             self._made[name] = self._make(name)
         return self._made[name]
@@ -58,8 +62,20 @@ class Sources:
     def _make(self, name: str) -> Release:
         if name == "inf":
             return self._unprotected(self[PAPER])
-        if name == NOISE:
-            return noise_twin(self[PAPER], self._n_jobs, np.random.default_rng([self._seed, 1]))
+        if name == NOISE or name.startswith(NOISE_FOR):
+            like = self[PAPER if name == NOISE else name.removeprefix(NOISE_FOR)]
+            return noise_twin(like, self._n_jobs, np.random.default_rng([self._seed, 1]))
+        if name.startswith(RECORD):
+            return Release.from_moments(
+                self.X,
+                self.y,
+                epsilon=float(name.removeprefix(RECORD)),
+                delta=DELTA,
+                bounds=(0, 1),
+                classes=range(self._n_classes),
+                name=name,
+                insecure_seed=self._seed,
+            )
         with warnings.catch_warnings():
             # what a large ε comes to for a whole row overflows on its way to infinity
             warnings.filterwarnings("ignore", category=RuntimeWarning, module="dp_accounting")
