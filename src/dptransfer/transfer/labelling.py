@@ -45,9 +45,6 @@ numbers not independent."""
 
 LAW_LEAST = 1e-3
 
-SUREST = 1e300
-"""The margin of rows with a label of their own."""
-
 
 class Evidence(NamedTuple):
     """What sources tell of a table's rows."""
@@ -134,7 +131,7 @@ def surest(scores: Array, part: float) -> npt.NDArray[np.bool_]:
     if scores.shape[1] == 1:
         return np.ones(len(scores), dtype=bool)
     two = np.partition(scores, -2, axis=1)[:, -2:]
-    margins = np.minimum(two[:, 1] - two[:, 0], SUREST)  # a quantile of infinities is none
+    margins = two[:, 1] - two[:, 0]
     labels = scores.argmax(axis=1)
     sure = np.zeros(len(scores), dtype=bool)
     for c in np.unique(labels):
