@@ -1,12 +1,14 @@
 """Labels for all rows of a table: from its own labels, its neighbourhoods, and what sources tell.
 
-It starts where most is known. Without a source that says anything, the labelled rows spread over
-the graph. With one, the labels are those that are smooth on the graph and have the source's class
-means (:mod:`~dptransfer.transfer.field`), from a first guess by the source's laws where it has some
-(:mod:`~dptransfer.transfer.source_laws`). Then, round by round, the paper's autoencoders learn from
-the labels and label the rows that they did not learn from
-(:mod:`~dptransfer.transfer.cross_labelling`); what they say is spread and corrected as before,
-and all opinions are multiplied.
+It starts where most is known. Without a source that says anything, that is the labelled rows
+(:mod:`~dptransfer.transfer.first_guess`). With one, the labels are those that are smooth on the
+graph and have the source's class means (:mod:`~dptransfer.transfer.field`), from a first guess by
+the source's laws where it has some (:mod:`~dptransfer.transfer.source_laws`). Then, round by round,
+the paper's autoencoders learn from the labels and label the rows that they did not learn from
+(:mod:`~dptransfer.transfer.cross_labelling`); what they say is spread and corrected as before, and
+all opinions are multiplied. The subspace dimension n of the autoencoders is the one in whose labels
+the surest rows are found again most often: too many dimensions for the rows of a class describe any
+row, and too few none.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from scipy.special import softmax
 from dptransfer.models import MembershipClassifier
 from dptransfer.transfer.cross_labelling import cross_residuals
 from dptransfer.transfer.field import Field
+from dptransfer.transfer.first_guess import first_guess
 from dptransfer.transfer.neighbours import Neighbourhood
 from dptransfer.transfer.progress import report
 from dptransfer.transfer.proportions import balance
@@ -30,8 +33,8 @@ __all__ = ["Evidence", "label_all"]
 Array = npt.NDArray[np.floating]
 Numbers = npt.NDArray[np.intp]
 
-FAR, NEAR = 0.99, 0.9
-"""How far labels spread: from few rows, and once all rows have an opinion."""
+NEAR = 0.9
+"""How far opinions spread, once all rows have one."""
 
 FIRST_SHARPNESS, SHARPNESS = 8.0, 15.0
 STARTS, CORRECTIONS, ROUNDS = 6, 3, 3
@@ -39,6 +42,7 @@ TAUGHT = (0.8, 0.9, 1.0)
 """The part of each class's rows, the surest first, that each round learns from."""
 
 LEAST = 1e-2
+CERTAIN = 1e3
 LAW_DOUBT = 10.0
 """By what the logarithms of the source's laws are divided: real rows are not normal, and their
 numbers not independent."""
@@ -63,10 +67,15 @@ def label_all(
     graph: Neighbourhood,
     evidence: Evidence,
     model: MembershipClassifier,
+    schedule: Sequence[int],
     seed: int,
     rounds: int = ROUNDS,
 ) -> Array:
-    """Scores of every row and class, the highest of which is its label, (N, C)."""
+    """Scores of every row and class, the highest of which is its label, (N, C).
+
+    ``model`` has the parameters of the autoencoders; its ``n_components`` becomes the one of the
+    schedule that was found best.
+    """
     known = np.flatnonzero(numbers >= 0)
     rng = np.random.default_rng(seed)
 
@@ -99,9 +108,7 @@ def label_all(
             report("asking the neighbours", number, STARTS)
             P = settled(corrected(P))
     else:
-        mass = graph.spread(clamped(np.zeros((len(X), n_classes))), FAR)
-        mass /= np.maximum(mass.sum(axis=0), 1e-300)
-        P = clamped(mass / np.maximum(mass.sum(axis=1, keepdims=True), 1e-300))
+        P = clamped(first_guess(graph, numbers, n_classes, rng))
     start = np.log(P + LEAST)
     scores = balance(start, evidence.shares)
     for number in range(rounds):
@@ -110,7 +117,10 @@ def label_all(
         taught[known] = True
         labels = scores.argmax(axis=1)
         labels[known] = numbers[known]
-        errors = cross_residuals(model, X, labels, taught, n_classes, rng)
+        if number == 0:
+            errors = _best(model, schedule, X, labels, taught, n_classes, rng)
+        else:
+            errors = cross_residuals(model, X, labels, taught, n_classes, rng)
         A = clamped(_probabilities(errors, evidence.shares))
         Q = A
         for _ in range(CORRECTIONS):
@@ -121,9 +131,29 @@ def label_all(
         elif not evidence.fields:
             scores += start / 2
         scores = balance(scores, evidence.shares)
-    scores[known] = -np.inf
+    scores[known] = -CERTAIN
     scores[known, numbers[known]] = 0
     return scores
+
+
+def _best(
+    model: MembershipClassifier,
+    schedule: Sequence[int],
+    X: Array,
+    labels: Numbers,
+    taught: npt.NDArray[np.bool_],
+    n_classes: int,
+    rng: np.random.Generator,
+) -> Array:
+    """The errors for the n under which fewest of the rows that are taught change their label."""
+    found: list[tuple[float, int, Array]] = []
+    for n in sorted({min(n, X.shape[1]) for n in schedule}):
+        model.n_components = n
+        errors = cross_residuals(model, X, labels, taught, n_classes, rng)
+        changed = float(np.mean(errors[taught].argmin(axis=1) != labels[taught]))
+        found.append((changed, n, errors))
+    _, model.n_components, errors = min(found, key=lambda each: (each[0], -each[1]))
+    return errors
 
 
 def surest(scores: Array, part: float) -> npt.NDArray[np.bool_]:

@@ -102,7 +102,16 @@ def learn_from_views(
         numbers, taught = known.numbers, known.numbers >= 0
     else:
         graph = views[0].graph if views else Neighbourhood(rows)
-        scores = label_all(rows, known.numbers, n_classes, graph, evidence_of(views), model, seed)
+        scores = label_all(
+            rows,
+            known.numbers,
+            n_classes,
+            graph,
+            evidence_of(views),
+            model,
+            settings.schedule,
+            seed,
+        )
         numbers = scores.argmax(axis=1)
         taught = surest(scores, TAUGHT) | (known.numbers >= 0)
     learn_classes(model.set_params(partition_size=PARTITION), rows, numbers, taught)

@@ -20,8 +20,11 @@ __all__ = ["SourceMeans", "source_means"]
 
 Array = npt.NDArray[np.floating]
 
-CLEARLY = 4.0
+CLEARLY = 2.0
 """Standard deviations by which means must differ more than their noise alone would make them."""
+
+ELSEWHERE = 4.0
+"""Times the squared distance among classes by which the target's mean may lie off the source's."""
 
 
 class SourceMeans(NamedTuple):
@@ -44,14 +47,14 @@ class SourceMeans(NamedTuple):
         return bool(apart > freedom + CLEARLY * np.sqrt(2 * freedom))
 
     def lie_elsewhere(self, directions: Array) -> bool:
-        """Whether the target's mean is farther from the source's than its classes are apart."""
+        """Whether the target's mean is far from the source's, as classes are apart."""
         means = self.means @ directions.T
         d = len(directions)
         middle = self.shares @ means
         far = float(middle @ middle) - d * float(self.shares**2 @ self.variances)
         apart = float(self.shares @ np.sum((means - middle) ** 2, axis=1))
         apart -= d * float(self.shares * (1 - self.shares) @ self.variances)
-        return bool(far > max(apart, 0.0))
+        return bool(far > ELSEWHERE * max(apart, 0.0))
 
 
 def source_means(release: Release, graph: Neighbourhood) -> SourceMeans:

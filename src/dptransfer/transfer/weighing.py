@@ -64,6 +64,7 @@ def how_much_worse(X: Array, known: Known, alignment: Alignment, view: View, see
     held_out = folds(known.numbers, FOLDS, np.random.default_rng(seed))
     if not held_out:
         return 0.0
+    n_classes = len(known.classes)
     graph = Neighbourhood(alignment(X))
     model = MembershipClassifier()  # takes no part: there are no rounds
     differences: list[int] = []
@@ -72,7 +73,7 @@ def how_much_worse(X: Array, known: Known, alignment: Alignment, view: View, see
         numbers = known.numbers.copy()
         numbers[fold] = -1
         right = [
-            label_all(X, numbers, len(known.classes), g, evidence_of(told), model, seed, rounds=0)[
+            label_all(X, numbers, n_classes, g, evidence_of(told), model, (), seed, rounds=0)[
                 fold
             ].argmax(axis=1)
             == known.numbers[fold]
