@@ -25,6 +25,7 @@ def labelled(graph, numbers, evidence=None, n_classes=10, seed=0, **options):
         graph,
         evidence or Evidence(),
         MembershipClassifier(**MODEL),
+        (5,),
         seed,
         **options,
     )
