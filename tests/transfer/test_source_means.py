@@ -62,12 +62,12 @@ def test_classes_are_told_apart_through_noise_but_not_in_it(make, seed, graph):
     assert not source_means(twin, graph).tell_apart(graph.directions)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_labels_in_disorder_are_not_told_apart(seed, graph):
-    """At this noise the means of classes picked by lot lie apart no farther than it throws them."""
-    lots = np.random.default_rng(seed).permutation(y[THEIRS])
-    for release in (element(0.3, lots, seed), record(0.3, lots, seed)):
-        assert not source_means(release, graph).tell_apart(graph.directions)
+@MAKERS
+def test_labels_in_disorder_are_seldom_told_apart(make, graph):
+    """Means of classes picked by lot lie apart as far as noise throws them, here and there more."""
+    lots = np.random.default_rng(0).permutation(y[THEIRS])
+    told = [source_means(make(0.3, lots, seed), graph) for seed in range(15)]
+    assert sum(each.tell_apart(graph.directions) for each in told) <= 3
 
 
 def test_a_single_class_is_nothing_to_tell_apart(graph):

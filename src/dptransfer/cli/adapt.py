@@ -77,9 +77,8 @@ def adapt(
     as_json: Annotated[bool, typer.Option("--json", help="For a program.")] = False,
 ) -> None:
     r"""Learn from your few labels, your other rows and what owners released.
-    With releases, no label at all will do.
 
-    Says what the releases were worth: labelled rows are held out and labelled
+    With releases, no label at all will do. Says what the releases were worth: labelled rows are held out and labelled
     with them, without them, and with pure noise in their place. That takes as
     long as some ten times the learning.
 

@@ -3,9 +3,9 @@
 Two judges know little enough to be asked: the labels spread over the neighbourhood graph, each
 class given equal mass, and the distance to the mean of each class's labelled rows. Where classes
 are clusters the first is far better, and where they are the two ends of one cloud, as with
-measurements of patients, the second. Every labelled row is judged by both without its own label (which takes no
-more than the spread of each label by itself), and the judge that finds more of them, or the product
-of both, is heard.
+measurements of patients, the second. Every labelled row is judged by both without its own label
+(which takes no more than the spread of each label by itself), and the judge that finds more of
+them, or the product of both, is heard.
 """
 
 from __future__ import annotations
