@@ -14,6 +14,7 @@ NAMES = [
     "per_record",
     "privacy_audit",
     "record_audit",
+    "moments",
     "privacy_attacks",
     "digit_under_noise",
     "page",  # last: it writes what the others found

@@ -77,7 +77,7 @@ def test_for_a_program(table, source, out):
     assert said["accuracy"] == said["gain"]["with_source"]
     assert said["verdict"] == model.transfer_gain_.summary()
     assert said["notes"] == model.notes_
-    assert said["strategy"] == "paper"
+    assert said["strategy"] == "auto"
     [one] = said["sources"]
     assert (one["file"], one["name"]) == (str(source), "clinic")
     assert one["guarantee"] == given.guarantee.to_dict()
@@ -147,10 +147,13 @@ def test_without_all_of_its_columns_every_column_counts(tmp_path, source, out):
     columns = ours()
     del columns["pain"]
     columns["weight"] = [str(50 + row) for row in range(ROWS)]
-    said = told(*adapt(write_csv(tmp_path / "other.csv", columns), source, out))
+    path = write_csv(tmp_path / "other.csv", columns)
+    said = told(*adapt(path, source, out))
     assert said["columns"] == ["age", "sex", "weight"]
     assert any("columns of 'clinic' that are not there: pain" in note for note in said["notes"])
-    assert any("principal directions" in note for note in said["notes"])
+    assert any("it was left out" in note for note in said["notes"])
+    papers = told(*adapt(path, source, out, "--strategy", "paper", "--overwrite"))
+    assert any("principal directions" in note for note in papers["notes"])
     assert columns_of(out)[2] == Column("weight", 50, 50 + ROWS - 1)
 
 
@@ -315,7 +318,7 @@ def test_signatures(tmp_path, table, source, out):
 def test_help_names_every_strategy(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     said = " ".join(done("adapt", "--help").stdout.split())
-    for name in ("auto", *STRATEGIES):
+    for name in STRATEGIES:
         assert name in said.split("How to learn:")[1].split("│")[0]
 
 

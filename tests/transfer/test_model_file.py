@@ -37,9 +37,9 @@ def few(labels=15):
 
 @pytest.fixture(scope="module")
 def model():
-    return TransferClassifier([owner(), owner(slice(8, 48), "narrow")], **QUICK).fit(
-        X[150:250], few()
-    )
+    return TransferClassifier(
+        [owner(), owner(slice(8, 48), "narrow")], strategy="paper", **QUICK
+    ).fit(X[150:250], few())
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +102,9 @@ def test_every_model_comes_back(labels, dtype, tmp_path):
 
 
 @pytest.mark.parametrize("columns", [slice(None), slice(8, 48)], ids=["same", "aligned"])
-def test_with_one_source(columns, tmp_path):
-    model = TransferClassifier(owner(columns), **QUICK).fit(X[150:250], few())
+@pytest.mark.parametrize("strategy", ["auto", "paper"])
+def test_with_one_source(columns, strategy, tmp_path):
+    model = TransferClassifier(owner(columns), strategy=strategy, **QUICK).fit(X[150:250], few())
     model.save(tmp_path / "model")
     assert_same(TransferClassifier.load(tmp_path / "model"), model, NEW)
 
@@ -120,7 +121,7 @@ def test_with_columns_of_all_kinds_and_classes_of_one_side(tmp_path):
     ours = Columns([*Columns.parse_bounds({"pulse": [40, 240]}), *columns[::-1]])
     rows = ours.encode(cells(40) | {"pulse": rng.uniform(40, 240, 40)})
     labels = np.array(["", "ill", "dead"])[rng.integers(3, size=40)]
-    model = TransferClassifier(release, **QUICK).learn(rows, labels, ours)
+    model = TransferClassifier(release, strategy="paper", **QUICK).learn(rows, labels, ours)
     model.save(tmp_path / "model")
     found = TransferClassifier.load(tmp_path / "model")
     assert_same(found, model, rows)

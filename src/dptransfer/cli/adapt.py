@@ -45,7 +45,7 @@ def adapt(
         typer.Option(help="A release; once for each of several. Without one, yours alone."),
     ] = None,
     strategy: Annotated[
-        str, typer.Option(help="How to learn: auto, paper or target-only.")
+        str, typer.Option(help="How to learn: auto, paper, noise-aware or target-only.")
     ] = "auto",
     identifier: Annotated[
         str | None, typer.Option("--id", help="The column that names rows; not learned from.")
@@ -78,7 +78,7 @@ def adapt(
 ) -> None:
     r"""Learn from your few labels, your other rows and what owners released.
 
-    Says what the releases were worth: labelled rows are held out and labelled
+    With releases, no label at all will do. Says what the releases were worth: labelled rows are held out and labelled
     with them, without them, and with pure noise in their place. That takes as
     long as some ten times the learning.
 
@@ -93,6 +93,7 @@ def adapt(
       dptransfer adapt ours.parquet --label diagnosis \
           --source clinic-a.release --source clinic-b.release \
           --verify a.pem --verify b.pem --out ours.model --report ours.html
+      dptransfer adapt unlabelled.csv --source clinic-a.release --out ours.model
       dptransfer adapt ours.csv --label diagnosis --out alone.model
     """
     from dptransfer.cli import adopted, matched  # noqa: PLC0415 - `--help` starts without them

@@ -59,7 +59,7 @@ def with_source_classes(labels: Labels, releases: Sequence[Release]) -> tuple[Kn
         if unlabelled:
             notes.append(
                 f"no row of yours is labelled {_listed(unlabelled)}, which {release.name!r} knows: "
-                "only that release's own autoencoders speak for it"
+                "only that release speaks for it"
             )
             extra += unlabelled
         known = same_classes(own, release.classes)

@@ -172,10 +172,19 @@ def views_of(
         laws = source_laws(release, rows, graph) if every else None
         if laws is not None:
             laws = laws[:, np.argsort(classes)]
-        if not every:  # the rest of the rows are of the other classes
-            labelled = known.numbers[known.numbers >= 0]
-            told = told._replace(shares=told.shares * np.mean(np.isin(labelled, classes)))
+        if not every:
+            told = told._replace(shares=told.shares * _part_of(classes, known))
         field = Field(graph, told, classes)
         shares = told.shares[np.argsort(classes)] if every else None
         views.append(View(name, alignment, graph, field, laws, shares))
     return working or as_given(), views, notes
+
+
+def _part_of(classes: Numbers, known: Known) -> float:
+    """The part of all rows that are of these classes, by the labels; without any, all count alike.
+
+    The rest of the rows are of the other classes.
+    """
+    labelled = known.numbers[known.numbers >= 0]
+    of_all = labelled if len(labelled) else np.arange(len(known.classes))
+    return float(np.mean(np.isin(of_all, classes)))
