@@ -145,12 +145,23 @@ class DeepMembershipAutoencoder(OneToOneFeatureMixin, TransformerMixin, BaseEsti
         with one_blas_thread():
             return self.least_error(self._check(X))
 
-    def least_error(self, X: Array) -> Array:
-        """The residuals of an array that is known to be good."""
+    def least_error(self, X: Array, enough: Array | None = None) -> Array:
+        """The residuals of an array that is known to be good.
+
+        A row that a layer brings below its ``enough`` is left at that: its error may be too large.
+        """
         least = np.full(len(X), np.inf, dtype=X.dtype)
-        for output in self._outputs(X):
-            missed = np.subtract(output, X, out=output)
-            np.minimum(least, np.einsum("ij,ij->i", missed, missed), out=least)
+        rows = np.arange(len(X))
+        latent = X @ self.components_.T
+        for mapping, step in zip(self.layers_, self.steps_, strict=True):
+            G = mapping.features(latent)
+            missed = G @ mapping.coef_
+            missed -= X
+            least[rows] = np.minimum(least[rows], np.einsum("ij,ij->i", missed, missed))
+            latent = G @ step
+            if enough is not None:
+                left = least[rows] >= enough[rows]
+                rows, X, latent = rows[left], X[left], latent[left]
         return least
 
     def _check(self, X: npt.ArrayLike) -> Array:

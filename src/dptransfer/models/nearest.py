@@ -228,9 +228,9 @@ def _finish_nearest(
     errors = np.full((len(X), n_groups), np.inf, dtype=X.dtype)
     winner = np.zeros((len(X), n_groups), dtype=np.intp)
 
-    def finish(part: int, rows: Labels) -> None:
+    def finish(part: int, rows: Labels, enough: Array | None = None) -> None:
         if len(rows):
-            new, group = parts[part].least_error(X[rows]), groups[part]
+            new, group = parts[part].least_error(X[rows], enough), groups[part]
             better = new < errors[rows, group]
             errors[rows[better], group] = new[better]
             winner[rows[better], group] = part
@@ -248,10 +248,23 @@ def _finish_nearest(
     )
     for league in leagues:
         first = league[np.argmin(least[:, league], axis=1)]
+        # an error below the bounds of all other groups decides a contest
+        enough = _least_of_rivals(least, groups, groups[first]) if contest else None
         for part in league.tolist():
-            finish(part, np.flatnonzero(first == part))
+            rows = np.flatnonzero(first == part)
+            finish(part, rows, None if enough is None else enough[rows])
+        undecided = True if enough is None else errors.min(axis=1) >= enough
         for part in league[np.argsort(least[:, league].mean(axis=0))].tolist():
             best = errors.min(axis=1) if contest else errors[:, groups[part]]
-            open_ = (least[:, part] <= best) & (first != part)
+            open_ = (least[:, part] <= best) & (first != part) & undecided
             finish(part, np.flatnonzero(open_))
     return Nearest(errors, winner)
+
+
+def _least_of_rivals(least: Array, groups: Labels, own: Labels) -> Array:
+    """For every row the least bound among the parts of all groups but its own."""
+    of_rivals = np.full(len(least), np.inf, dtype=least.dtype)
+    for group in np.unique(groups):
+        of_group = least[:, groups == group].min(axis=1)
+        np.minimum(of_rivals, of_group, out=of_rivals, where=own != group)
+    return of_rivals
