@@ -18,6 +18,7 @@ from dptransfer.models.mapping import MembershipMapping
 from dptransfer.models.parameters import check_positive, components, inducing_limit
 from dptransfer.models.threads import one_blas_thread
 from dptransfer.models.validation import fit_rows, fresh_generator, new_rows
+from dptransfer.numerics.inducing import power_law
 from dptransfer.numerics.kmeans import Seeds, centroids
 from dptransfer.numerics.smoothing import Outputs
 from dptransfer.numerics.subspace import principal_subspace
@@ -25,6 +26,8 @@ from dptransfer.numerics.subspace import principal_subspace
 __all__ = ["DeepMembershipAutoencoder"]
 
 Array = npt.NDArray[np.floating]
+
+FEWER_POINTS = 1.2  # inducing points fall about like the number of dimensions to this power
 
 
 class DeepMembershipAutoencoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -104,18 +107,20 @@ class DeepMembershipAutoencoder(OneToOneFeatureMixin, TransformerMixin, BaseEsti
         latent = np.asarray(Y @ self.components_.T, dtype=np.float64)
         outputs = Outputs.of(Y)
         starts = Seeds(latent, rng).first
+        likely = None
         for layer in range(1, self.n_layers + 1):
             mapping = MembershipMapping()
             if alone:
                 mapping.learn_constant(latent.astype(Y.dtype), Y)
             else:
-                (_, R, V, _), labels = mapping.learn(latent, outputs, M_max, starts)
+                (_, R, V, _), labels = mapping.learn(latent, outputs, M_max, starts, likely)
             step = mapping.coef_ @ self.components_[: max(n - layer, 1)].T
             if not alone:
                 M_max = len(mapping.coef_)
                 latent = V @ (mapping.variance_ * R @ step)
                 # the next layer's latent points lie much as these do: so do their clusters
                 starts = _Leading(centroids(latent, labels))
+                likely = _next_size(mapping, latent.shape[1])
             self.layers_.append(mapping)
             self.steps_.append(step)
         return self
@@ -175,6 +180,12 @@ class DeepMembershipAutoencoder(OneToOneFeatureMixin, TransformerMixin, BaseEsti
             G = mapping.features(latent)
             yield G @ mapping.coef_
             latent = G @ step
+
+
+def _next_size(mapping: MembershipMapping, n: int) -> int:
+    """About how many inducing points the next layer wants, in n dimensions."""
+    here = power_law([(len(mapping.coef_), mapping.smoothing_)], mapping.min_smoothing)
+    return int(here * (n / mapping.n_features_in_) ** FEWER_POINTS)
 
 
 class _Leading:
