@@ -96,7 +96,7 @@ class DeepMembershipAutoencoder(OneToOneFeatureMixin, TransformerMixin, BaseEsti
     def learn(self, Y: Array, n: int, rng: np.random.Generator) -> DeepMembershipAutoencoder:
         """Algorithm 2 on an array that is known to be good."""
         N, p = Y.shape
-        alone = bool(np.all(Y[0] == Y))
+        alone = bool(np.all(Y[0] == Y[-1]) and np.all(Y[0] == Y))
         n = 1 if alone else min(n, N - 1)
         P = np.eye(1, p) if alone else principal_subspace(Y, n)
         n = len(P)

@@ -38,9 +38,13 @@ class Seeds:
 
     def __init__(self, x: Array, rng: np.random.Generator) -> None:
         self._points = x
-        self._x = _standard(x)[0]
-        self._x2 = np.einsum("ij,ij->i", self._x, self._x)
-        self._equal = EQUAL * float(self._x2.max())  # what rounding leaves between equal rows
+        standard = _standard(x)[0]
+        squares = np.einsum("ij,ij->i", standard, standard)[:, None]
+        ones = np.ones_like(squares)
+        # ‖x − y‖² = −2x·y + ‖x‖² + ‖y‖² as one product: the norms ride along as two more columns
+        self._left = np.hstack([-2.0 * standard, squares, ones])
+        self._right = np.hstack([standard, ones, squares]).T
+        self._equal = EQUAL * float(squares.max())  # what rounding leaves between equal rows
         self._rng = rng
         first = int(rng.integers(len(x)))
         self._order = [first]
@@ -55,9 +59,7 @@ class Seeds:
 
     def _squared_distances(self, rows: Labels) -> Array:
         """Squared distance of each of the given rows of x from every one."""
-        squared: Array = (-2.0 * self._x[rows]) @ self._x.T
-        squared += self._x2
-        squared += self._x2[rows, None]
+        squared: Array = self._left[rows] @ self._right
         return squared
 
     def _draw(self) -> bool:
