@@ -8,6 +8,8 @@ from another, and it costs one narrow matrix product a layer: with W an orthonor
 
 where P ŷ is what the next layer needs anyway. Every part is bounded so; then each row finishes the
 part with the least bound, and after it only those whose bound lies below the best error so far.
+Where only the winner is asked for, a row is left at the first layer whose error lies below the
+bounds of all rivals.
 The answer is that of finishing all, but for errors that only rounding tells apart.
 """
 
@@ -65,8 +67,8 @@ def nearest_parts(
         The group of every part, from 0 on.
     X : array of shape (N, p)
     contest : bool
-        Whether the groups compete: then only the least error of a row is exact, and the others
-        may come out too large.
+        Whether the groups compete: then only the group of a row's least error is exact, and the
+        errors may come out too large.
     n_jobs : int or None
         So many workers share the rows, a block at a time.
 
@@ -142,7 +144,10 @@ class Bound:
 
     def __init__(self, part: DeepMembershipAutoencoder, W: Array, sample: Array) -> None:
         scales = [np.sqrt(mapping.weights_.astype(np.float64)) for mapping in part.layers_]
-        centres = [mapping.inducing_points_.mean(axis=0) * s for mapping, s in zip(part.layers_, scales, strict=True)]
+        centres = [
+            mapping.inducing_points_.mean(axis=0) * s
+            for mapping, s in zip(part.layers_, scales, strict=True)
+        ]
         self.directions = part.components_ * scales[0][:, None]
         self._shift = centres[0]
         self._layers = []
