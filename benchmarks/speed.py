@@ -30,7 +30,7 @@ from benchmarks.common import (
     table,
 )
 from benchmarks.self_training import self_train
-from dptransfer import DeepMembershipAutoencoder, MembershipClassifier
+from dptransfer import MembershipClassifier, MembershipMapping
 from dptransfer.models import nearest
 
 
@@ -61,17 +61,14 @@ def labelling_work(model, n_rows, p, n_finished):
     return n_rows * (bounded + K * p), n_finished * finished / len(parts), n_rows * finished
 
 
-def count_finished(work):
-    """How many rows are finished, summed over parts."""
+def count_finished(model, work):
+    """How many rows are finished, summed over parts; one left early counts by its layers."""
     rows = []
-    least_error = DeepMembershipAutoencoder.least_error
-    DeepMembershipAutoencoder.least_error = lambda self, X: (
-        rows.append(len(X)),
-        least_error(self, X),
-    )[1]
+    features = MembershipMapping.features
+    MembershipMapping.features = lambda self, x: (rows.append(len(x)), features(self, x))[1]
     work()
-    DeepMembershipAutoencoder.least_error = least_error
-    return sum(rows)
+    MembershipMapping.features = features
+    return sum(rows) / model.n_layers
 
 
 def measure(threads):
@@ -91,7 +88,7 @@ def measure(threads):
         model = MembershipClassifier(random_state=0, n_jobs=threads).fit(X, y)
     with Clock() as labelling:
         labels = model.predict(T)
-    n_finished = count_finished(lambda: model.predict(T))
+    n_finished = count_finished(model, lambda: model.predict(T))
     with Clock() as full:
         worthwhile, nearest.WORTHWHILE = nearest.WORTHWHILE, np.inf
         every_label = model.predict(T)

@@ -18,6 +18,7 @@ from dptransfer.models.mapping import MembershipMapping
 from dptransfer.models.parameters import check_positive, components, inducing_limit
 from dptransfer.models.threads import one_blas_thread
 from dptransfer.models.validation import fit_rows, fresh_generator, new_rows
+from dptransfer.numerics.inducing import power_law
 from dptransfer.numerics.kmeans import Seeds, centroids
 from dptransfer.numerics.smoothing import Outputs
 from dptransfer.numerics.subspace import principal_subspace
@@ -25,6 +26,8 @@ from dptransfer.numerics.subspace import principal_subspace
 __all__ = ["DeepMembershipAutoencoder"]
 
 Array = npt.NDArray[np.floating]
+
+FEWER_POINTS = 1.2  # inducing points fall about like the number of dimensions to this power
 
 
 class DeepMembershipAutoencoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -93,7 +96,7 @@ class DeepMembershipAutoencoder(OneToOneFeatureMixin, TransformerMixin, BaseEsti
     def learn(self, Y: Array, n: int, rng: np.random.Generator) -> DeepMembershipAutoencoder:
         """Algorithm 2 on an array that is known to be good."""
         N, p = Y.shape
-        alone = bool(np.all(Y[0] == Y))
+        alone = bool(np.all(Y[0] == Y[-1]) and np.all(Y[0] == Y))
         n = 1 if alone else min(n, N - 1)
         P = np.eye(1, p) if alone else principal_subspace(Y, n)
         n = len(P)
@@ -104,18 +107,20 @@ class DeepMembershipAutoencoder(OneToOneFeatureMixin, TransformerMixin, BaseEsti
         latent = np.asarray(Y @ self.components_.T, dtype=np.float64)
         outputs = Outputs.of(Y)
         starts = Seeds(latent, rng).first
+        likely = None
         for layer in range(1, self.n_layers + 1):
             mapping = MembershipMapping()
             if alone:
                 mapping.learn_constant(latent.astype(Y.dtype), Y)
             else:
-                (_, R, V, _), labels = mapping.learn(latent, outputs, M_max, starts)
+                (_, R, V, _), labels = mapping.learn(latent, outputs, M_max, starts, likely)
             step = mapping.coef_ @ self.components_[: max(n - layer, 1)].T
             if not alone:
                 M_max = len(mapping.coef_)
                 latent = V @ (mapping.variance_ * R @ step)
                 # the next layer's latent points lie much as these do: so do their clusters
                 starts = _Leading(centroids(latent, labels))
+                likely = _next_size(mapping, latent.shape[1])
             self.layers_.append(mapping)
             self.steps_.append(step)
         return self
@@ -145,12 +150,23 @@ class DeepMembershipAutoencoder(OneToOneFeatureMixin, TransformerMixin, BaseEsti
         with one_blas_thread():
             return self.least_error(self._check(X))
 
-    def least_error(self, X: Array) -> Array:
-        """The residuals of an array that is known to be good."""
+    def least_error(self, X: Array, enough: Array | None = None) -> Array:
+        """The residuals of an array that is known to be good.
+
+        A row that a layer brings below its ``enough`` is left at that: its error may be too large.
+        """
         least = np.full(len(X), np.inf, dtype=X.dtype)
-        for output in self._outputs(X):
-            missed = np.subtract(output, X, out=output)
-            np.minimum(least, np.einsum("ij,ij->i", missed, missed), out=least)
+        rows = np.arange(len(X))
+        latent = X @ self.components_.T
+        for mapping, step in zip(self.layers_, self.steps_, strict=True):
+            G = mapping.features(latent)
+            missed = G @ mapping.coef_
+            missed -= X
+            least[rows] = np.minimum(least[rows], np.einsum("ij,ij->i", missed, missed))
+            latent = G @ step
+            if enough is not None:
+                left = least[rows] >= enough[rows]
+                rows, X, latent = rows[left], X[left], latent[left]
         return least
 
     def _check(self, X: npt.ArrayLike) -> Array:
@@ -164,6 +180,12 @@ class DeepMembershipAutoencoder(OneToOneFeatureMixin, TransformerMixin, BaseEsti
             G = mapping.features(latent)
             yield G @ mapping.coef_
             latent = G @ step
+
+
+def _next_size(mapping: MembershipMapping, n: int) -> int:
+    """About how many inducing points the next layer wants, in n dimensions."""
+    here = power_law([(len(mapping.coef_), mapping.smoothing_)], mapping.min_smoothing)
+    return int(here * (n / mapping.n_features_in_) ** FEWER_POINTS)
 
 
 class _Leading:

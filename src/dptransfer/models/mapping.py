@@ -135,7 +135,12 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self
 
     def learn(
-        self, x: Array, outputs: Outputs, M_max: int, starts: Callable[[int], Array]
+        self,
+        x: Array,
+        outputs: Outputs,
+        M_max: int,
+        starts: Callable[[int], Array],
+        likely: int | None = None,
     ) -> tuple[Projection, Labels]:
         """Algorithm 1 on arrays that are known to be good.
 
@@ -144,7 +149,13 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         w = weights(x)
         if self.inducing_points is None:
             projection, labels = choose_inducing_points(
-                x, w, M_max, starts, dof=self.dof, min_smoothing=self.min_smoothing
+                x,
+                w,
+                M_max,
+                starts,
+                dof=self.dof,
+                min_smoothing=self.min_smoothing,
+                likely=likely,
             )
         else:
             given = check_array(self.inducing_points, dtype=np.float64)

@@ -36,7 +36,7 @@ def new_rows(estimator: Any, X: npt.ArrayLike, dtype: Any = None) -> Array:
 
 def check_squares(X: Array) -> None:
     """Refuse values whose squares, summed, would overflow their type."""
-    if not np.abs(X).max() < np.sqrt(np.finfo(X.dtype).max / X.size):
+    if not max(X.max(), -X.min()) < np.sqrt(np.finfo(X.dtype).max / X.size):
         raise DataError(
             f"values are too large: their squares overflow {X.dtype}; rescale the columns"
         )

@@ -19,7 +19,7 @@ from dptransfer.numerics.kernel import kernel
 from dptransfer.numerics.kmeans import lloyd
 from dptransfer.numerics.smoothing import Projection, divide, factorise, project
 
-__all__ = ["choose_inducing_points", "first_passing", "ladder"]
+__all__ = ["choose_inducing_points", "first_passing", "ladder", "power_law"]
 
 Array = npt.NDArray[np.floating]
 Labels = npt.NDArray[np.intp]
@@ -70,6 +70,7 @@ def choose_inducing_points(
     *,
     dof: float,
     min_smoothing: float,
+    likely: int | None = None,
 ) -> tuple[Projection, Labels]:
     """Steps 3 to 8 and 14 of Algorithm 1: the centroids for the first M with τ(M, 1) ≥ κ.
 
@@ -83,6 +84,8 @@ def choose_inducing_points(
         where fewer are distinct.
     dof, min_smoothing : float
         ν and κ.
+    likely : int or None
+        About the M to come, where it is known: it makes the search shorter.
 
     Returns
     -------
@@ -111,11 +114,12 @@ def choose_inducing_points(
             for step in (low, high)
             if step in probes and probes[step][0].tau > 0
         ]
-        M = (
-            _power_law(known, min_smoothing)
-            if known
-            else _crossing(x, w, starts, M_max, dof, min_smoothing)
-        )
+        if known:
+            M = power_law(known, min_smoothing)
+        elif likely is not None:
+            M = likely
+        else:
+            M = _crossing(x, w, starts, M_max, dof, min_smoothing)
         return next((step for step in range(low + 1, high) if steps[step] <= M), high)
 
     step = first_passing(len(steps), passes, guess)
@@ -124,7 +128,7 @@ def choose_inducing_points(
     return probes[step]
 
 
-def _power_law(known: list[tuple[int, float]], min_smoothing: float) -> int:
+def power_law(known: list[tuple[int, float]], min_smoothing: float) -> int:
     """Where τ would cross κ if it were a power of M, through one or two known points."""
     M, tau = known[0]
     power = STEEPNESS

@@ -26,8 +26,9 @@ def weights(x: Array) -> Array:
     >>> weights(np.array([[0.0, 3.0], [2.0, 3.0]]))
     array([0.25, 0.  ])
     """
-    spread = np.ptp(x, axis=0)
-    rounding = ROUNDING * np.finfo(np.float64).eps * np.abs(x).max(axis=0)
+    low, high = x.min(axis=0), x.max(axis=0)
+    spread = high - low
+    rounding = ROUNDING * np.finfo(np.float64).eps * np.maximum(high, -low)
     with np.errstate(over="ignore", divide="ignore"):
         w = np.float64(spread) ** -2.0
     return np.where(np.isfinite(w) & (spread > rounding), w, 0.0)

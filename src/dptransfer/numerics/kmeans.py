@@ -38,13 +38,17 @@ class Seeds:
 
     def __init__(self, x: Array, rng: np.random.Generator) -> None:
         self._points = x
-        self._x = _standard(x)[0]
-        self._x2 = np.einsum("ij,ij->i", self._x, self._x)
-        self._equal = EQUAL * float(self._x2.max())  # what rounding leaves between equal rows
+        standard = _standard(x)[0]
+        squares = np.einsum("ij,ij->i", standard, standard)[:, None]
+        ones = np.ones_like(squares)
+        # ‖x − y‖² = −2x·y + ‖x‖² + ‖y‖² as one product: the norms ride along as two more columns
+        self._left = np.hstack([-2.0 * standard, squares, ones])
+        self._right = np.hstack([standard, ones, squares]).T
+        self._equal = EQUAL * float(squares.max())  # what rounding leaves between equal rows
         self._rng = rng
         first = int(rng.integers(len(x)))
         self._order = [first]
-        self._distance = self._squared_distances(np.array([first]))[:, 0]
+        self._distance = self._squared_distances(np.array([first]))[0]
 
     def first(self, M: int) -> Array:
         """The points that seed M clusters; fewer where fewer are distinct."""
@@ -54,10 +58,8 @@ class Seeds:
         return points
 
     def _squared_distances(self, rows: Labels) -> Array:
-        """Squared distance of every row of x from each of the given ones."""
-        squared: Array = self._x @ (-2.0 * self._x[rows].T)
-        squared += self._x2[:, None]
-        squared += self._x2[rows]
+        """Squared distance of each of the given rows of x from every one."""
+        squared: Array = self._left[rows] @ self._right
         return squared
 
     def _draw(self) -> bool:
@@ -71,12 +73,12 @@ class Seeds:
         clocks = self._rng.standard_exponential(len(candidates)) / self._distance[candidates]
         rows = candidates[np.argpartition(clocks, drawn - 1)[:drawn]]
         squared = self._squared_distances(rows)
-        nearer = np.minimum(squared, self._distance[:, None])
-        best = np.argsort(nearer.sum(axis=0), kind="stable")[:wanted]
+        nearer = np.minimum(squared, self._distance)
+        best = np.argsort(nearer.sum(axis=1), kind="stable")[:wanted]
         if wanted > 1:
-            equal = squared[np.ix_(rows[best], best)] <= self._equal
+            equal = squared[best[:, None], rows[best]] <= self._equal
             best = best[~np.triu(equal, 1).any(axis=0)]
-        np.minimum(self._distance, nearer[:, best].min(axis=1), out=self._distance)
+        self._distance = nearer[best].min(axis=0)
         self._order.extend(rows[best].tolist())
         return True
 
@@ -96,8 +98,8 @@ def lloyd(x: Array, centres: Array, *, max_iter: int = 300, tol: float = 1e-4) -
     """
     points, mean, scale = _standard(x)
     points = points.astype(np.float32)  # nearest centres need no more digits, in half the time
-    threshold = tol * float(np.mean(np.var(points, axis=0)))
     clusters = _Clusters(points, ((centres - mean) / scale).astype(np.float32))
+    threshold = tol * clusters.mean_variance
     for _ in range(max_iter):
         if not clusters.assign() or clusters.update() <= threshold:
             break
@@ -146,6 +148,7 @@ class _Clusters:
         # a last column of ones brings ‖c‖² into the product with −2c
         self._x = np.concatenate([x, np.ones((N, 1), dtype=np.float32)], axis=1)
         self._x2 = np.einsum("ij,ij->i", x, x)[:, None]
+        self.mean_variance = float(np.sum(self._x2, dtype=np.float64)) / x.size  # the mean is 0
         self._margin = np.zeros(N) if M * x.size > LITTLE_WORK else None
         self._sums = np.zeros((M, x.shape[1] + 1))  # the last column counts
 

@@ -50,10 +50,9 @@ def factorise(Kaa: Array) -> Array:
     through with no squared pivot below 1e-8: then rounding, which the inverse magnifies as much,
     leaves α good to at least six digits.
     """
-    eye = np.eye(len(Kaa))
     for jitter in JITTERS:
         try:
-            R = np.linalg.cholesky(Kaa + jitter * eye).T
+            R = np.linalg.cholesky(Kaa + np.diag(np.full(len(Kaa), jitter)) if jitter else Kaa).T
         except np.linalg.LinAlgError:
             continue
         if np.min(np.diagonal(R)) ** 2 >= SMALLEST_PIVOT:
