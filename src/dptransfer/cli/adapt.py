@@ -78,9 +78,9 @@ def adapt(
 ) -> None:
     r"""Learn from your few labels, your other rows and what owners released.
 
-    With releases, no label at all will do. Says what the releases were worth: labelled rows are held out and labelled
-    with them, without them, and with pure noise in their place. That takes as
-    long as some ten times the learning.
+    With releases, no label at all will do. Says what they were worth: labelled
+    rows are held out and labelled with them, without them, and with pure noise
+    in their place. That takes as long as some ten times the learning.
 
     Columns that a release knows are matched by name and brought to its units;
     missing cells become its fill. Where all its columns are there, others are
