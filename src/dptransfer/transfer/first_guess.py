@@ -5,7 +5,7 @@ class given equal mass, and the distance to the mean of each class's labelled ro
 are clusters the first is far better, and where they are the two ends of one cloud, as with
 measurements of patients, the second. Every labelled row is judged by both without its own label
 (which takes no more than the spread of each label by itself), and the judge that finds more of
-them, or the product of both, is heard.
+them, or the product of both, is heard. Where no class has two labels, the first is.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def first_guess(
     if len(hidden) > MOST_HIDDEN:
         hidden = rng.choice(hidden, MOST_HIDDEN, replace=False)
     if not len(hidden):
-        return judged[2]
+        return judged[0]
     rows, own = known[hidden], members[hidden]
     alone = graph.spread(_indicators(N, rows, np.eye(len(rows))), FAR)
     near = np.concatenate(

@@ -32,8 +32,9 @@ __all__ = ["learn_weighed"]
 Array = npt.NDArray[np.floating]
 
 FOLDS = 5
-ERRORS = 1.0
-"""Standard errors by which a source must be worse before it is refused."""
+ERRORS = 1.64
+"""Standard errors by which a source must be worse before it is refused: there is one chance in
+twenty for it, if the source is as good."""
 
 
 def learn_weighed(
