@@ -3,7 +3,7 @@
 A record-level release brings its own laws. For perturbed rows they follow from their second moments
 in V⁺, looked at along the *target's* principal directions u, which have no noise. With U = u V⁺ᵀ,
 
-    Σ_c = U (1/n_c Σ z zᵀ) Uᵀ − m_c m_cᵀ − u diag(s²) uᵀ,
+    Σ_c = U (1/n_c Σ z zᵀ) Uᵀ − m_c m_cᵀ − U V⁺ diag(s²) V⁺ᵀ Uᵀ,
 
 s² the variance of the noise. An entry is known up to about s²/√n_c, and where that is more than
 what classes differ by, they are given what they have in common (Wiener's weight). Where V⁺ does not
@@ -46,7 +46,8 @@ def source_laws(release: Release, X: Array, graph: Neighbourhood) -> Array | Non
         return None
     n = told.counts.astype(np.float64)
     own_means = told.means @ V.T @ U.T
-    noise = (u * told.noise_variance) @ u.T
+    seen_through = U @ V
+    noise = (seen_through * told.noise_variance) @ seen_through.T
     own = (
         np.einsum("ij,cjk,lk->cil", U, told.moments / n[:, None, None], U)
         - own_means[:, :, None] * own_means[:, None, :]
