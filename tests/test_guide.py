@@ -13,6 +13,7 @@ from dptransfer.cli.app import ORDER
 GUIDE = (DOCS / "guide.md").read_text(encoding="utf-8")
 FROM_NOISE = ("adapt", "predict", "evaluate", "labels.csv", "python")
 CHANGES_WITH_EVERY_RUN = (
+    (r"about \d[\d,]*(?!\.)\b", "about N"),  # the counts of a release for records are noisy
     (r"\b[0-9a-f]{64}\b", "HEX"),
     (r"size  +[\d,]+ bytes", "size BYTES"),
 )
