@@ -153,4 +153,4 @@ def _arms(
     alike = [alignment for alignment in alignments if alignment.kind == "same columns"]
     alone = strategy.alone(X, known, alike[0] if alike else as_given(), settings, seed, ready)
     yield [alone]
-    yield strategy.learn(X, known, twins, settings, seed, [*ready, alone] if ready else []).domains
+    yield strategy.learn(X, known, twins, settings, seed, [*ready, alone]).domains

@@ -57,7 +57,7 @@ def learn_weighed(
             )
         else:
             kept.append(view)
-    return learn_from_views(X, known, alignment, kept, notes, settings, seed)
+    return learn_from_views(X, known, alignment, kept, notes, settings, seed, ready)
 
 
 def how_much_worse(X: Array, known: Known, alignment: Alignment, view: View, seed: int) -> float:
@@ -66,7 +66,8 @@ def how_much_worse(X: Array, known: Known, alignment: Alignment, view: View, see
     if not held_out:
         return 0.0
     n_classes = len(known.classes)
-    graph = Neighbourhood(alignment(X))
+    alike = view.alignment.same_as(alignment)
+    graph = view.graph if alike else Neighbourhood(alignment(X))
     model = MembershipClassifier()  # takes no part: there are no rounds
     differences: list[int] = []
     for number, fold in enumerate(held_out):
