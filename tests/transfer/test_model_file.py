@@ -2,6 +2,7 @@ import copy
 
 import numpy as np
 import pytest
+from forgeries import array, changed
 from releases import release_of_cells
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
@@ -219,26 +220,6 @@ def test_whatever_else_stands_in_the_manifest_is_refused_or_harmless(saved, tmp_
     assert refused > 30
 
 
-def changed(*path, to):
-    def change(manifest, arrays):
-        place = manifest
-        for key in path[:-1]:
-            place = place[key]
-        place[path[-1]] = to(place[path[-1]]) if callable(to) else to
-
-    return change
-
-
-def array(name, change):
-    def spoil(manifest, arrays):
-        if change is None:
-            del arrays[name]
-        else:
-            arrays[name] = change(arrays[name])
-
-    return spoil
-
-
 FORGED = {
     "a class fewer": changed("classes", to=[0, 1]),
     "classes out of order": changed("classes", to=[2, 1, 0]),
@@ -263,7 +244,7 @@ FORGED = {
     "a schedule that falls": changed("parameters", "schedule", to=[5, 2]),
     "a parameter more": changed("parameters", to=lambda p: p | {"magic": 1}),
     "no guarantee": changed("sources", 0, to={"name": "owner"}),
-    "no offset": array("domain0.offset", None),
+    "no offset": array("domain0.offset", KeyError),
     "an offset of another width": array("domain0.offset", lambda a: a[:-1]),
     "an offset in single precision": array("domain0.offset", lambda a: a.astype(np.float32)),
     "a matrix of another width": array("domain1.matrix", lambda a: a[:, :-1]),
@@ -272,7 +253,7 @@ FORGED = {
         {"domain0.picked": np.arange(64) + 1}
     ),
     "an array too many": lambda manifest, arrays: arrays.update({"domain7.more": np.zeros(1)}),
-    "no target": array("domain0.target.coef", None),
+    "no target": array("domain0.target.coef", KeyError),
 }
 
 

@@ -31,7 +31,7 @@ from dptransfer.transfer.self_training import Settings
 from dptransfer.transfer.source_laws import source_laws
 from dptransfer.transfer.source_means import source_means
 
-__all__ = ["View", "evidence_of", "learn_noise_aware", "views_of"]
+__all__ = ["View", "evidence_of", "learn_from_views", "learn_noise_aware", "views_of"]
 
 Array = npt.NDArray[np.floating]
 Numbers = npt.NDArray[np.intp]
