@@ -18,7 +18,7 @@ from dptransfer.errors import DataError
 from dptransfer.privacy.clipping import clip
 from dptransfer.transfer.moment_summary import MomentSummary, gaussians_of
 
-__all__ = ["GaussianClasses"]
+__all__ = ["GaussianClasses", "joint_densities"]
 
 Array = npt.NDArray[np.float64]
 
@@ -50,9 +50,11 @@ class GaussianClasses:
         laws = gaussians_of(summary)
         k = laws.means.shape[1]
         spread = laws.covariances + laws.errors[:, None, None] ** 2 * np.eye(k)
-        self._means, self._roots = laws.means, np.linalg.cholesky(spread)
-        diagonals = np.diagonal(self._roots, axis1=1, axis2=2)
-        self._constants = np.log(summary.sizes) - np.log(diagonals).sum(axis=1)
+        self._means, self._roots, self._sizes = (
+            laws.means,
+            np.linalg.cholesky(spread),
+            summary.sizes,
+        )
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
         """The logarithm of Pr{x, y}, up to one number for all, shape (N, C); also of two classes.
@@ -66,11 +68,7 @@ class GaussianClasses:
         if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
             raise DataError(f"the model is one of rows with {self.n_features_in_} features")
         seen = clip(rows, self._centre, self._radius) @ self._subspace.T
-        likely = np.empty((len(seen), len(self.classes_)))
-        for c, (mean, root) in enumerate(zip(self._means, self._roots, strict=True)):
-            away = solve_triangular(root, (seen - mean).T, lower=True)
-            likely[:, c] = self._constants[c] - np.einsum("ij,ij->j", away, away) / 2
-        return likely
+        return joint_densities(seen, self._means, self._roots, self._sizes)
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """The likeliest class of every row."""
@@ -80,3 +78,22 @@ class GaussianClasses:
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Pr{y | x} if the laws were true; real rows are less sure than that."""
         return np.asarray(softmax(self.decision_function(X), axis=1))
+
+
+def joint_densities(
+    seen: npt.NDArray[np.floating],
+    means: npt.NDArray[np.floating],
+    roots: npt.NDArray[np.floating],
+    sizes: npt.NDArray[np.floating],
+) -> Array:
+    """The sum log n_c + log N(x; m_c, L_c L_cᵀ) of every row x and class, up to one number for all.
+
+    >>> joint_densities(np.zeros((1, 1)), np.array([[0.0], [2.0]]), np.ones((2, 1, 1)), np.ones(2))
+    array([[ 0., -2.]])
+    """
+    likely = np.empty((len(seen), len(means)))
+    for c, (mean, root, size) in enumerate(zip(means, roots, sizes, strict=True)):
+        away = solve_triangular(root, (seen - mean).T, lower=True)
+        likely[:, c] = np.log(size) - np.log(np.diag(root)).sum()
+        likely[:, c] -= np.einsum("ij,ij->j", away, away) / 2
+    return likely

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_triangular
 
+from dptransfer.transfer.gaussian_classes import joint_densities
 from dptransfer.transfer.moment_release import MomentRelease
 from dptransfer.transfer.neighbours import Neighbourhood
 from dptransfer.transfer.release import Release
@@ -69,10 +69,4 @@ def source_laws(release: Release, X: Array, graph: Neighbourhood) -> Array | Non
     error = np.asarray(told.mean_errors, dtype=np.float64)[:, 0] ** 2
     laws = roots @ np.swapaxes(roots, 1, 2) + error[:, None, None] * np.eye(k)
     means = (told.means - graph.mean) @ u.T
-    seen = graph.coordinates[:, :k]
-    likely = np.empty((len(seen), len(n)))
-    for c, root in enumerate(np.linalg.cholesky(laws)):
-        away = solve_triangular(root, (seen - means[c]).T, lower=True)
-        likely[:, c] = np.log(n[c] / N) - np.log(np.diag(root)).sum()
-        likely[:, c] -= np.einsum("ij,ij->j", away, away) / 2
-    return likely
+    return joint_densities(graph.coordinates[:, :k], means, np.linalg.cholesky(laws), n / N)
