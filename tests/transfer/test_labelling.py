@@ -24,11 +24,10 @@ def labelled(graph, numbers, evidence=None, n_classes=10, seed=0, **options):
         n_classes,
         graph,
         evidence or Evidence(),
-        MembershipClassifier(**MODEL),
-        (5,),
+        [MembershipClassifier(**MODEL)],
         seed,
         **options,
-    )
+    ).scores
 
 
 def heard(graph, epsilon=3.0, laws=True):

@@ -16,6 +16,8 @@ from sklearn.metrics import balanced_accuracy_score
 from dptransfer.errors import DataError
 from dptransfer.experiments.store import Figures
 from dptransfer.transfer.adapter import TransferClassifier
+from dptransfer.transfer.learning import Known
+from dptransfer.transfer.noise_aware import views_of
 from dptransfer.transfer.release import Release
 
 __all__ = ["Adopter", "alone", "told_by"]
@@ -25,6 +27,15 @@ Numbers = npt.NDArray[np.intp]
 Labels = npt.NDArray[Any]
 
 NO_LABEL = "no row has a label"
+REFUSED = "was refused"
+
+
+class Answer(NamedTuple):
+    """What an arm said."""
+
+    labels: Labels
+    refused: bool = False
+    """Whether the labelled rows spoke against the source, and it was not heard."""
 
 
 class Adopter(NamedTuple):
@@ -42,7 +53,7 @@ class Adopter(NamedTuple):
     n_jobs: int = 1
     seed: int = 0
 
-    def answer(self, release: Release | None, strategy: str) -> Labels:
+    def answer(self, release: Release | None, strategy: str) -> Answer:
         """What the rows of the test are taken for."""
         model = TransferClassifier(
             release, strategy=strategy, n_jobs=self.n_jobs, random_state=self.seed
@@ -50,7 +61,12 @@ class Adopter(NamedTuple):
         said: Labels = (
             model.transduction_[self.labels < 0] if self.test is None else model.predict(self.test)
         )
-        return said
+        return Answer(said, any(REFUSED in note for note in model.notes_))
+
+    def understands(self, release: Release) -> bool:
+        """Whether the source tells anything of these rows; if not, it is left out."""
+        known = Known(np.array(release.classes), self.labels)
+        return bool(views_of(self.X, known, [release])[1])
 
     def right(self, said: Labels) -> float:
         """How much of an answer is right, in per cent."""
@@ -61,7 +77,7 @@ class Adopter(NamedTuple):
 
 def alone(adopter: Adopter) -> Labels | None:
     """The target only; None where it has no label to learn from."""
-    return adopter.answer(None, "target-only") if np.any(adopter.labels >= 0) else None
+    return adopter.answer(None, "target-only").labels if np.any(adopter.labels >= 0) else None
 
 
 def told_by(
@@ -87,22 +103,36 @@ def told_by(
     """
     figures: Figures = {}
     given = {"auto": release} if noise is None else {"auto": release, "noise": noise}
+    not_yet = noise_aware
     for name, each in given.items():
-        said = _answered(adopter, each, "auto")
+        said = _answered(adopter, each, "auto", without)
         figures[f"{name} refused"] = 0.0 if said is not None else 100.0
-        if said is not None:
-            figures[name] = adopter.right(said)
-            if name == "auto" and without is not None:
-                figures["changed"] = 100 * float(np.mean(said != without))
+        if said is None:
+            continue
+        figures[name] = adopter.right(said.labels)
+        if name == "auto":
+            not_yet = noise_aware and said.refused
+            if noise_aware and not said.refused:  # then these two strategies are one
+                figures["noise-aware"] = figures["auto"]
+            if without is not None:
+                figures["changed"] = 100 * float(np.mean(said.labels != without))
     if without is not None:
         figures["target"] = adopter.right(without)
-    if noise_aware and (said := _answered(adopter, release, "noise-aware")) is not None:
-        figures["noise-aware"] = adopter.right(said)
+    if not_yet and (said := _answered(adopter, release, "noise-aware", without)) is not None:
+        figures["noise-aware"] = adopter.right(said.labels)
     return figures
 
 
-def _answered(adopter: Adopter, release: Release, strategy: str) -> Labels | None:
-    """An answer, or None where the software says that there is nothing to learn from."""
+def _answered(
+    adopter: Adopter, release: Release, strategy: str, without: Labels | None
+) -> Answer | None:
+    """An answer, or None where the software says that there is nothing to learn from.
+
+    A source that is left out leaves what the target learns alone, to the last bit (this is
+    tested), so that it is not learned again.
+    """
+    if without is not None and not adopter.understands(release):
+        return Answer(without)
     try:
         return adopter.answer(release, strategy)
     except DataError as error:

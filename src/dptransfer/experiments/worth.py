@@ -29,13 +29,14 @@ from dptransfer.data.datasets import (
 from dptransfer.experiments.ablation import labelled
 from dptransfer.experiments.arms import Adopter, alone, told_by
 from dptransfer.experiments.experiment import Bar, Column, Experiment, Row, Table
+from dptransfer.experiments.geometry import geometry_figures
 from dptransfer.experiments.images import CLASSES, mnist_sources, usps_sources
 from dptransfer.experiments.office_caltech import unit_features
 from dptransfer.experiments.sources import NOISE_FOR, RECORD, Sources
 from dptransfer.experiments.store import Figures, Trial
 from dptransfer.experiments.summary import Results
 from dptransfer.experiments.worth_pairs import hospitals, office
-from dptransfer.experiments.worth_words import said_of
+from dptransfer.experiments.worth_words import NOT_PRIVATE, said_of
 from dptransfer.transfer.release import Release
 
 __all__ = ["Digits", "Worth"]
@@ -53,6 +54,7 @@ COLUMNS = (
     Column("noise-aware", "noise-aware"),
     Column("source alone", "source"),
     Column("labels changed by the source", "changed"),
+    Column("raw rows of both, not private", NOT_PRIVATE),
 )
 
 
@@ -240,7 +242,9 @@ class Worth(Experiment):
         )
         if release.n_features == X.shape[1]:
             figures["source"] = adopter.right(release.model.predict(x_test))
-        return figures
+            return figures
+        said = np.asarray(self._alone[rows, draw], dtype=np.intp)
+        return figures | geometry_figures(release, X, labels, said, x_test, y_test)
 
     def _target(self, task: str) -> tuple[Array, Numbers, Array, Numbers]:
         """Rows to learn from with their classes, and rows to be tested on."""

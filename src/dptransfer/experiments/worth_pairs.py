@@ -14,15 +14,18 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
+from sklearn.linear_model import LogisticRegression
 
 from dptransfer.data.datasets import HEART_COLUMNS, HOSPITALS, load_heart
 from dptransfer.data.office_caltech import PAIRS
 from dptransfer.experiments.ablation import labelled
 from dptransfer.experiments.arms import Adopter, alone, told_by
+from dptransfer.experiments.baselines import svm
 from dptransfer.experiments.images import CLASSES
 from dptransfer.experiments.office_caltech import unit_features
 from dptransfer.experiments.sources import DELTA, NOISE, PAPER, Sources
 from dptransfer.experiments.store import Figures
+from dptransfer.experiments.worth_words import NOT_PRIVATE
 from dptransfer.models.threads import one_blas_thread
 from dptransfer.transfer.columns import Column, Columns
 from dptransfer.transfer.noise_twin import noise_twin
@@ -123,7 +126,15 @@ def _office(source: str, target: str, draw: int, full: bool) -> Figures:
     figures = told_by(
         adopter, release, sources[NOISE] if full else None, alone(adopter), noise_aware=full
     )
-    return figures | {"source": adopter.right(release.model.predict(X_tg[test]))}
+    raw = svm(
+        np.concatenate([X_sr[of_source], X_tg[known]]),
+        np.concatenate([y_sr[of_source], y_tg[known]]),
+        X_tg[test],
+    )
+    return figures | {
+        "source": adopter.right(release.model.predict(X_tg[test])),
+        NOT_PRIVATE: adopter.right(raw),
+    }
 
 
 def _hospital(source: str, target: str, draw: int, full: bool) -> Figures:
@@ -144,7 +155,14 @@ def _hospital(source: str, target: str, draw: int, full: bool) -> Figures:
     labels = labelled(y, HEART_LABELS, np.random.default_rng(draw))
     adopter = Adopter(rows, labels, y[labels < 0], balanced=True, seed=draw)
     figures = told_by(adopter, release, noise, alone(adopter), noise_aware=full)
-    return figures | {"source": adopter.right(release.model.predict(rows[labels < 0]))}
+    raw = LogisticRegression(class_weight="balanced", max_iter=1000).fit(
+        np.concatenate([release.encode(cells), rows[labels >= 0]]),
+        np.concatenate([ill, labels[labels >= 0]]),
+    )
+    return figures | {
+        "source": adopter.right(release.model.predict(rows[labels < 0])),
+        NOT_PRIVATE: adopter.right(raw.predict(rows[labels < 0])),
+    }
 
 
 @cache

@@ -19,9 +19,12 @@ from dptransfer.privacy import OptimalNoise
 if TYPE_CHECKING:
     from dptransfer.experiments.experiment import Row, Table
 
-__all__ = ["said_of"]
+__all__ = ["NOT_PRIVATE", "said_of"]
 
 AUTO, TARGET, NOISE_TWIN = "auto", "target", "noise"
+NOT_PRIVATE = "not private"
+"""The figure of a linear model of the source's rows as they are and the target's labelled ones:
+what a source could tell if nothing were protected."""
 FEW, MANY = 8, 6000
 APART = math.sqrt(2)
 """Rows of length 1 without negative numbers are no farther from each other, nor are their means."""
@@ -33,6 +36,8 @@ def said_of(table: Table, results: Results) -> str:
     if not rows:
         return ""
     said = [" ".join(_bars(rows, results)), " ".join(_helped(rows, results))]
+    said.append(" ".join(_at_most(rows, results)))
+    said.append(" ".join(_other_columns(rows, results)))
     if any(row.task == "office" for row in rows):
         said.append(_no_method())
     return "\n\n".join(filter(None, said))
@@ -89,6 +94,40 @@ def _helped(rows: Sequence[Row], results: Results) -> Iterator[str]:
     beside_noise = {row: value for row, value in against.items() if value is not None}
     if beside_noise:
         yield f"Auto less noise for source: {_told(list(beside_noise), beside_noise)}."
+
+
+def _at_most(rows: Sequence[Row], results: Results) -> Iterator[str]:
+    """What the source's rows would be worth if nothing were protected."""
+    for row in rows:
+        raw = results.difference([row.task], NOT_PRIVATE, TARGET)
+        ours = results.difference([row.task], AUTO, TARGET)
+        if raw is not None and ours is not None:
+            yield (
+                f"{row.heading}: a linear model of the source's rows as they are, without any "
+                f"protection, and the labelled rows is {judged(raw)} beside target only; the "
+                f"release is {judged(ours)}."
+            )
+
+
+def _other_columns(rows: Sequence[Row], results: Results) -> Iterator[str]:
+    """What the geometry among classes adds where the columns differ."""
+    across = [row for row in rows if results.get(row.task, "by few") is not None]
+    if across:
+        yield (
+            "Where the columns differ, no direction of one table is tied to one of the other, and "
+            "the source is left out. Both sides know where classes lie among each other, so each "
+            "class's mean can be told by the source and a map made of the other classes."
+        )
+    for row in across:
+        off = results.get(row.task, "geometry off many")
+        parts = [
+            f"{judged(added)} to the nearest mean of {of}"
+            for few, of in (("few", "the labelled rows"), ("many", "all rows as they are labelled"))
+            if (added := results.difference([row.task], f"by {few} and geometry", f"by {few}"))
+            is not None
+        ]
+        wrong = "" if off is None else f" is wrong by {off.mean:.0f} % of what classes differ, and"
+        yield f"{row.heading}: what is told so{wrong} adds {' and '.join(parts)}."
 
 
 def _told(rows: Sequence[Row], values: dict[Row, Measured]) -> str:

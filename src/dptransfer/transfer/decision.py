@@ -38,6 +38,9 @@ class Domain(NamedTuple):
     unit: float = 1.0
     """Errors are told in it. Where there are several spaces, it is the mean squared length of the
     target's rows there: a space of fewer or shorter columns has smaller errors for no merit."""
+    others: tuple[MembershipClassifier, ...] = ()
+    """The target's further classifiers, of the same classes with another n: what they and the first
+    miss is averaged."""
 
 
 class Opinions(NamedTuple):
@@ -99,7 +102,9 @@ def _ask(domains: Sequence[Domain], X: Array, n_classes: int) -> Array:
             rows = domain.alignment(X)
             classes = domain.target.classes_.astype(np.intp)
             # spaces of several sources: the target speaks in each, and its best word counts
-            errors = domain.target.residuals(rows) / domain.unit
+            judges = (domain.target, *domain.others)
+            missed = [judge.residuals(rows) for judge in judges]
+            errors = np.mean(missed, axis=0, dtype=missed[0].dtype) / domain.unit
             own[:, classes] = np.minimum(own[:, classes], errors)
             for source in domain.sources:
                 columns += [each / domain.unit for each in _ask_source(source, rows, n_classes)]

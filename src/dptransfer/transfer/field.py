@@ -25,7 +25,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from dptransfer.transfer.neighbours import Neighbourhood
-from dptransfer.transfer.source_means import SourceMeans
+from dptransfer.transfer.source_means import WITHIN, SourceMeans
 
 __all__ = ["Field"]
 
@@ -35,9 +35,6 @@ ALPHA = 0.999
 TAUS = np.logspace(-4, 2, 25)
 SHARE_TOLERANCE = 0.05
 """By how much, of itself, a class's share may differ from the source's."""
-
-WITHIN = 0.6
-"""Of the variance of all rows, so much is within a class."""
 
 
 class Field:

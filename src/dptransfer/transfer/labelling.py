@@ -6,9 +6,10 @@ graph and have the source's class means (:mod:`~dptransfer.transfer.field`), fro
 the source's laws where it has some (:mod:`~dptransfer.transfer.source_laws`). Then, round by round,
 the paper's autoencoders learn from the labels and label the rows that they did not learn from
 (:mod:`~dptransfer.transfer.cross_labelling`); what they say is spread and corrected as before, and
-all opinions are multiplied. The subspace dimension n of the autoencoders is the one in whose labels
-the surest rows are found again most often: too many dimensions for the rows of a class describe any
-row, and too few none.
+all opinions are multiplied. Autoencoders of every subspace dimension n of the schedule are tried
+once, and two go on together: those in whose labels the surest rows are found again most often. Too
+many dimensions for the rows of a class describe any row, and too few none; and what one n gets
+wrong by chance, another need not.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from scipy.special import softmax
 from dptransfer.models import MembershipClassifier
 from dptransfer.transfer.cross_labelling import cross_residuals
 from dptransfer.transfer.field import Field
-from dptransfer.transfer.first_guess import first_guess
+from dptransfer.transfer.first_guess import first_guess, no_better_than_chance
 from dptransfer.transfer.neighbours import Neighbourhood
 from dptransfer.transfer.progress import report
 from dptransfer.transfer.proportions import balance
+from dptransfer.transfer.source_means import ClassMeans
 
-__all__ = ["Evidence", "label_all"]
+__all__ = ["Evidence", "Labelled", "label_all", "surest"]
 
 Array = npt.NDArray[np.floating]
 Numbers = npt.NDArray[np.intp]
@@ -37,7 +39,14 @@ NEAR = 0.9
 """How far opinions spread, once all rows have one."""
 
 FIRST_SHARPNESS, SHARPNESS = 8.0, 15.0
-STARTS, CORRECTIONS, ROUNDS = 6, 3, 3
+STARTS, CORRECTIONS, ROUNDS = 6, 3, 4
+TOGETHER = 2
+"""Dimensions whose errors are averaged."""
+
+HEARSAY = 0.3
+"""The weight of what neighbours and sources make of the autoencoders' labels, beside these: it is
+made of them, and knows little that they do not."""
+
 TAUGHT = (0.8, 0.9, 1.0)
 """The part of each class's rows, the surest first, that each round learns from."""
 
@@ -58,6 +67,17 @@ class Evidence(NamedTuple):
     """log Pr{x, c} by each source that has laws, (N, C)."""
     shares: Array | None = None
     """Of the classes; None where nobody knows."""
+    means: Sequence[ClassMeans] = ()
+    """Of the classes, seen in the graph's directions."""
+
+
+class Labelled(NamedTuple):
+    """What labelling comes to."""
+
+    scores: Array
+    """Of every row and class, (N, C); the highest of a row is its label."""
+    models: Sequence[MembershipClassifier]
+    """Those that were found best, with the parameters that they had."""
 
 
 def label_all(
@@ -66,16 +86,11 @@ def label_all(
     n_classes: int,
     graph: Neighbourhood,
     evidence: Evidence,
-    model: MembershipClassifier,
-    schedule: Sequence[int],
+    models: Sequence[MembershipClassifier],
     seed: int,
     rounds: int = ROUNDS,
-) -> Array:
-    """Scores of every row and class, the highest of which is its label, (N, C).
-
-    ``model`` has the parameters of the autoencoders; its ``n_components`` becomes the one of the
-    schedule that was found best.
-    """
+) -> Labelled:
+    """A label for every row; ``models`` have the parameters of the autoencoders to try."""
     known = np.flatnonzero(numbers >= 0)
     rng = np.random.default_rng(seed)
 
@@ -96,20 +111,21 @@ def label_all(
             F = field.correct(F)
         return F
 
-    first: Array | None = None
-    if evidence.laws:
-        first = softmax(np.mean(evidence.laws, axis=0) / LAW_DOUBT, axis=1)
+    guess = first_guess(graph, numbers, n_classes, rng, evidence.means) if len(known) else None
+    if guess is not None and not guess.neighbours:
+        # shares of a class that rows do not tell apart would move rows for nothing
+        evidence = evidence._replace(fields=(), shares=None)
+    first = _by_laws(evidence.laws)
+    P = _together([first, guess and guess.P], (len(X), n_classes))
     if evidence.fields:
-        P = np.full((len(X), n_classes), 1 / n_classes) if first is None else clamped(first)
+        P = clamped(P)
         for field in evidence.fields:
             P = field.correct(P)
         P = settled(P, FIRST_SHARPNESS)
         for number in range(STARTS):
             report("asking the neighbours", number, STARTS)
             P = settled(corrected(P))
-    else:
-        P = clamped(first_guess(graph, numbers, n_classes, rng))
-    start = np.log(P + LEAST)
+    start = np.log(clamped(P) + LEAST)
     scores = balance(start, evidence.shares)
     for number in range(rounds):
         report("self-training", number, rounds)
@@ -117,15 +133,19 @@ def label_all(
         taught[known] = True
         labels = scores.argmax(axis=1)
         labels[known] = numbers[known]
+        each = [cross_residuals(model, X, labels, taught, n_classes, rng) for model in models]
         if number == 0:
-            errors = _best(model, schedule, X, labels, taught, n_classes, rng)
-        else:
-            errors = cross_residuals(model, X, labels, taught, n_classes, rng)
+            models, each = _best(models, each, labels, taught)
+        errors = np.mean(each, axis=0)
+        if len(known) and no_better_than_chance(
+            errors[known].argmin(axis=1) == numbers[known], n_classes
+        ):
+            break
         A = clamped(_probabilities(errors, evidence.shares))
         Q = A
         for _ in range(CORRECTIONS):
             Q = settled(corrected(Q))
-        scores = np.log(A + LEAST) + np.log(Q + LEAST)
+        scores = np.log(A + LEAST) + HEARSAY * np.log(Q + LEAST)
         if first is not None:
             scores += np.log(first + LAW_LEAST)
         elif not evidence.fields:
@@ -133,27 +153,36 @@ def label_all(
         scores = balance(scores, evidence.shares)
     scores[known] = -CERTAIN
     scores[known, numbers[known]] = 0
-    return scores
+    return Labelled(scores, models)
+
+
+def _by_laws(laws: Sequence[Array]) -> Array | None:
+    """What the sources' laws say of every row, together."""
+    return softmax(np.mean(laws, axis=0) / LAW_DOUBT, axis=1) if laws else None
+
+
+def _together(opinions: Sequence[Array | None], shape: tuple[int, int]) -> Array:
+    """Independent opinions, multiplied; without any, all classes are alike."""
+    heard = [opinion for opinion in opinions if opinion is not None]
+    if len(heard) == 1:
+        return heard[0]
+    P = np.prod([opinion + LEAST for opinion in [np.ones(shape), *heard]], axis=0)
+    share: Array = P / P.sum(axis=1, keepdims=True)
+    return share
 
 
 def _best(
-    model: MembershipClassifier,
-    schedule: Sequence[int],
-    X: Array,
+    models: Sequence[MembershipClassifier],
+    errors: Sequence[Array],
     labels: Numbers,
     taught: npt.NDArray[np.bool_],
-    n_classes: int,
-    rng: np.random.Generator,
-) -> Array:
-    """The errors for the n under which fewest of the rows that are taught change their label."""
-    found: list[tuple[float, int, Array]] = []
-    for n in sorted({min(n, X.shape[1]) for n in schedule}):
-        model.n_components = n
-        errors = cross_residuals(model, X, labels, taught, n_classes, rng)
-        changed = float(np.mean(errors[taught].argmin(axis=1) != labels[taught]))
-        found.append((changed, n, errors))
-    _, model.n_components, errors = min(found, key=lambda each: (each[0], -each[1]))
-    return errors
+) -> tuple[list[MembershipClassifier], list[Array]]:
+    """The models under which fewest of the rows that are taught change their label."""
+    changed = [np.mean(each[taught].argmin(axis=1) != labels[taught]) for each in errors]
+    # of two that are alike, the one of the larger n
+    order = sorted(range(len(models)), key=lambda k: (changed[k], -models[k].n_components))
+    best = sorted(order[:TOGETHER])
+    return [models[k] for k in best], [errors[k] for k in best]
 
 
 def surest(scores: Array, part: float) -> npt.NDArray[np.bool_]:

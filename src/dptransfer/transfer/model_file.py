@@ -6,6 +6,7 @@ says; here the manifest is held against the arrays. For domain i and its source 
 ===================================  ==========================================================
 ``domain{i}.offset, scale, …``       the fields of :class:`~dptransfer.transfer.alignment.Alignment`
 ``domain{i}.target.*``               the target's classifier, see :mod:`dptransfer.models.packing`
+``domain{i}.other{j}.*``             its further ones, of another n
 ``domain{i}.source{j}.model.*``      the source's
 ``domain{i}.source{j}.mapping.*``    the source2target model, if there is one
 ===================================  ==========================================================
@@ -105,6 +106,8 @@ def _packed(domain: Domain, prefix: str, arrays: dict[str, Anything]) -> dict[st
         if isinstance(array, np.ndarray):
             arrays[prefix + name] = np.ascontiguousarray(array)
     arrays |= _parts(domain.target, f"{prefix}target.")
+    for j, other in enumerate(domain.others):
+        arrays |= _parts(other, f"{prefix}other{j}.")
     sources = []
     for j, source in enumerate(domain.sources):
         arrays |= _parts(source.model, f"{prefix}source{j}.model.")
@@ -121,12 +124,14 @@ def _packed(domain: Domain, prefix: str, arrays: dict[str, Anything]) -> dict[st
     return {
         "alignment": domain.alignment.kind,
         "unit": domain.unit,
-        "target": {
-            "classes": domain.target.classes_.tolist(),
-            "parameters": _parameters(domain.target),
-        },
+        "target": _classifier_told(domain.target),
+        "others": [_classifier_told(other) for other in domain.others],
         "sources": sources,
     }
+
+
+def _classifier_told(model: MembershipClassifier) -> dict[str, Any]:
+    return {"classes": model.classes_.tolist(), "parameters": _parameters(model)}
 
 
 def _parts(model: MembershipClassifier, prefix: str) -> dict[str, Anything]:
@@ -244,6 +249,12 @@ def _domain(plain: Any, arrays: _Own, p_tg: int, n_classes: int) -> Domain:
         _must(wide == p_sr and same and shapes <= {(p_sr,)}, "its alignment is none")
     numbers = target.classes_
     _must(_class_numbers(numbers, 0, n_classes), "a target has classes that are none")
+    others = []
+    for j, each in enumerate(told.get("others", lambda v: isinstance(v, list))):
+        other = _classifier(_Fields(each, "a further classifier"), f"other{j}.", arrays)
+        same = other.n_features_in_ == p_sr and np.array_equal(other.classes_, numbers)
+        _must(same, "a further classifier is one of something else")
+        others.append(other)
     sources = []
     for j, each in enumerate(told.get("sources", lambda v: isinstance(v, list))):
         source = _Fields(each, "a source of a domain")
@@ -261,7 +272,8 @@ def _domain(plain: Any, arrays: _Own, p_tg: int, n_classes: int) -> Domain:
             _must(same, "a source2target model is one for other columns")
         _must(model.n_features_in_ == p_sr, "a source is one for other columns")
         sources.append(Source(source.get("name", _is_text), model, in_order, mapping))
-    return Domain(alignment, target, tuple(sources), float(told.get("unit", _is_positive)))
+    unit = float(told.get("unit", _is_positive))
+    return Domain(alignment, target, tuple(sources), unit, tuple(others))
 
 
 def _classifier(

@@ -26,6 +26,9 @@ COUNTS, LENGTHS, SUMS, SUBSPACE, OFFSETS, MOMENTS = range(len(PARTS))
 FLOOR = 3.0
 """An eigenvalue of the pooled covariance is at least so many times the noise on it, σ√k."""
 
+KNOWN = 0.25
+"""The part of a variance above which noise says more than rows do."""
+
 RELUCTANCE = 0.5
 """By how much less than measured classes are taken to differ in their covariances."""
 
@@ -75,6 +78,13 @@ class MomentSummary(NamedTuple):
         """The standard deviation of the noise in every number of `means`, (C, p)."""
         errors = self.deviations[SUMS] / self.sizes
         return np.repeat(errors[:, None], self.sums.shape[1], axis=1)
+
+    @property
+    def second_moments_known(self) -> bool:
+        """Whether the noise on an entry of every class's is small beside a variance."""
+        error = float(self.deviations[MOMENTS] / self.sizes.min())
+        laws = gaussians_of(self).covariances
+        return error < KNOWN * float(np.mean(np.trace(laws, axis1=1, axis2=2))) / len(laws[0])
 
     @property
     def covariances(self) -> Array:

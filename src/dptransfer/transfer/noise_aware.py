@@ -29,7 +29,7 @@ from dptransfer.transfer.neighbours import Neighbourhood
 from dptransfer.transfer.release import Release
 from dptransfer.transfer.self_training import Settings
 from dptransfer.transfer.source_laws import source_laws
-from dptransfer.transfer.source_means import source_means
+from dptransfer.transfer.source_means import ClassMeans, source_means
 
 __all__ = ["View", "evidence_of", "learn_from_views", "learn_noise_aware", "views_of"]
 
@@ -55,6 +55,7 @@ class View(NamedTuple):
     laws: Array | None
     shares: Array | None
     """Of all classes, where the source knows all."""
+    means: ClassMeans
 
 
 def learn_noise_aware(
@@ -96,31 +97,30 @@ def learn_from_views(
             "no row has a label, and there is no source whose classes can be told apart through "
             "its noise in your columns: label some rows"
         )
-    model = MembershipClassifier(
-        settings.schedule[-1],
-        settings.n_layers,
-        settings.max_inducing,
-        n_jobs=settings.n_jobs,
-        random_state=seed,
-    )
+    models = [
+        MembershipClassifier(
+            n,
+            settings.n_layers,
+            settings.max_inducing,
+            n_jobs=settings.n_jobs,
+            random_state=seed,
+        )
+        for n in sorted({min(n, rows.shape[1]) for n in settings.schedule})
+    ]
     if np.all(known.numbers >= 0) or len(rows) < 3:
         numbers, taught = known.numbers, known.numbers >= 0
+        models = models[-1:]
     else:
         graph = views[0].graph if views else Neighbourhood(rows)
-        scores = label_all(
-            rows,
-            known.numbers,
-            n_classes,
-            graph,
-            evidence_of(views),
-            model,
-            settings.schedule,
-            seed,
+        scores, best = label_all(
+            rows, known.numbers, n_classes, graph, evidence_of(views), models, seed
         )
+        models = list(best)
         numbers = scores.argmax(axis=1)
         taught = surest(scores, TAUGHT) | (known.numbers >= 0)
-    learn_classes(model.set_params(partition_size=PARTITION), rows, numbers, taught)
-    return Lesson([Domain(alignment, model)], notes, numbers)
+    for model in models:
+        learn_classes(model.set_params(partition_size=PARTITION), rows, numbers, taught)
+    return Lesson([Domain(alignment, models[0], others=tuple(models[1:]))], notes, numbers)
 
 
 def evidence_of(views: Sequence[View]) -> Evidence:
@@ -130,6 +130,7 @@ def evidence_of(views: Sequence[View]) -> Evidence:
         [view.field for view in views],
         [view.laws for view in views if view.laws is not None],
         np.mean(shares, axis=0) if shares else None,
+        [view.means for view in views if view.graph is views[0].graph],
     )
 
 
@@ -181,7 +182,8 @@ def views_of(
             told = told._replace(shares=told.shares * _part_of(classes, known))
         field = Field(graph, told, classes)
         shares = told.shares[np.argsort(classes)] if every else None
-        views.append(View(name, alignment, graph, field, laws, shares))
+        means = told.seen(graph.directions, classes, len(known.classes))
+        views.append(View(name, alignment, graph, field, laws, shares, means))
     return working or as_given(), views, notes
 
 

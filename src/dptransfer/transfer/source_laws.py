@@ -35,6 +35,8 @@ NARROWEST = 0.1
 def source_laws(release: Release, X: Array, graph: Neighbourhood) -> Array | None:
     """The logarithm of Pr{x, c}, for every row and class; None where it cannot be told."""
     if isinstance(release, MomentRelease):
+        if not release.summary.second_moments_known:
+            return None
         likely: Array = release.model.decision_function(X)
         return likely
     told = release.summary

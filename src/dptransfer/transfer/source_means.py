@@ -16,15 +16,28 @@ from dptransfer.transfer.moment_release import MomentRelease
 from dptransfer.transfer.neighbours import Neighbourhood
 from dptransfer.transfer.release import Release
 
-__all__ = ["SourceMeans", "source_means"]
+__all__ = ["WITHIN", "ClassMeans", "SourceMeans", "source_means"]
 
 Array = npt.NDArray[np.floating]
+Numbers = npt.NDArray[np.intp]
 
 CLEARLY = 2.0
 """Standard deviations by which means must differ more than their noise alone would make them."""
 
+WITHIN = 0.6
+"""Of the variance of all rows, so much is within a class."""
+
 ELSEWHERE = 4.0
 """Times the squared distance among classes by which the target's mean may lie off the source's."""
+
+
+class ClassMeans(NamedTuple):
+    """Means of the target's classes, seen in the target's directions."""
+
+    coordinates: Array
+    """(C, d)."""
+    variances: Array
+    """Of the noise on each class's, (C,); infinite where nothing is told."""
 
 
 class SourceMeans(NamedTuple):
@@ -36,6 +49,14 @@ class SourceMeans(NamedTuple):
     """Of the noise on a number of each class's mean, (C,)."""
     shares: Array
     """Of every class in the source's rows, (C,)."""
+
+    def seen(self, directions: Array, classes: Numbers, n_classes: int) -> ClassMeans:
+        """The same, by the target's class numbers."""
+        coordinates = np.zeros((n_classes, len(directions)))
+        coordinates[classes] = self.means @ directions.T
+        variances = np.full(n_classes, np.inf)
+        variances[classes] = self.variances
+        return ClassMeans(coordinates, variances)
 
     def tell_apart(self, directions: Array) -> bool:
         """Whether the classes' means differ by more than noise does, along some directions."""

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dptransfer.models import MembershipClassifier
 from dptransfer.transfer.alignment import Alignment
 from dptransfer.transfer.decision import Domain
 from dptransfer.transfer.gain import folds
@@ -68,16 +67,15 @@ def how_much_worse(X: Array, known: Known, alignment: Alignment, view: View, see
     n_classes = len(known.classes)
     alike = view.alignment.same_as(alignment)
     graph = view.graph if alike else Neighbourhood(alignment(X))
-    model = MembershipClassifier()  # takes no part: there are no rounds
     differences: list[int] = []
     for number, fold in enumerate(held_out):
         report("weighing", number, len(held_out))
         numbers = known.numbers.copy()
         numbers[fold] = -1
         right = [
-            label_all(X, numbers, n_classes, g, evidence_of(told), model, (), seed, rounds=0)[
-                fold
-            ].argmax(axis=1)
+            label_all(X, numbers, n_classes, g, evidence_of(told), (), seed, rounds=0)
+            .scores[fold]
+            .argmax(axis=1)
             == known.numbers[fold]
             for g, told in ((graph, []), (view.graph, [view]))
         ]
