@@ -46,6 +46,15 @@ def test_every_experiment_has_its_name_and_its_command():
         assert "Example:" in run(name, "--help").output
 
 
+def test_all_is_all_of_the_paper():
+    assert [each.name for each in catalogue.make("all")] == [
+        "mnist",
+        "mnist-usps",
+        "usps-mnist",
+        "office-caltech",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [

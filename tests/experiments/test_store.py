@@ -87,5 +87,8 @@ def test_two_processes_do_not_mix_their_lines(tmp_path):
         process.join()
     found = Store(tmp_path).read("digits", 1)
     assert {t.draw: k.figures["target"] for t, k in found.items()} == {d: d for d in range(100)}
-    for line in Store(tmp_path).path("digits").read_text().splitlines():
+    # who saw the other's line when it was half written began a new one: an empty line is no harm
+    lines = [line for line in Store(tmp_path).path("digits").read_text().splitlines() if line]
+    assert len(lines) == 100
+    for line in lines:
         json.loads(line)

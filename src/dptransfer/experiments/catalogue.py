@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from dptransfer.experiments.experiment import Experiment
 
-__all__ = ["EXPERIMENTS", "Entry", "make"]
+__all__ = ["ALL", "EXPERIMENTS", "Entry", "make"]
+
+ALL = "all"
+"""The name of everything in the paper."""
 
 
 class Entry(NamedTuple):
@@ -21,6 +24,7 @@ class Entry(NamedTuple):
 
     place: str
     help: str
+    of_paper: bool = True
 
 
 EXPERIMENTS: Mapping[str, Entry] = {
@@ -34,14 +38,16 @@ EXPERIMENTS: Mapping[str, Entry] = {
     "worth": Entry(
         "worth:Worth",
         "What a source is worth to an adopter, and what a hostile one costs (1 hour).",
+        of_paper=False,
     ),
 }
 
 
 def make(name: str | None = None, *, quick: bool = False) -> list[Experiment]:
-    """The experiment of this name, or all."""
+    """The experiment of this name, those of the paper for "all", or every one there is."""
+    names = [each for each, entry in EXPERIMENTS.items() if entry.of_paper or name is None]
     found = []
-    for each in [name] if name else EXPERIMENTS:
+    for each in names if name in (None, ALL) else [name]:
         module, kind = EXPERIMENTS[each].place.split(":")
         of = getattr(import_module(f"{__package__}.{module}"), kind)
         found.append(of(quick=quick))

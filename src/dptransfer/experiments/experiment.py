@@ -107,7 +107,8 @@ class Experiment(ABC):
 
     def text(self, table: Table, results: Results) -> str:
         """Paragraphs under a table: what its figures say by themselves, then what a person did."""
-        return "\n\n".join(filter(None, [derived(table, results), self.notes.get(table.name, "")]))
+        read = "" if self.quick else self.notes.get(table.name, "")
+        return "\n\n".join(filter(None, [derived(table, results), read]))
 
     def seconds(self, trial: Trial) -> float:
         """About how long a trial takes on one core; for the time left, and for nothing else."""
