@@ -1,6 +1,6 @@
 """Write what the benchmarks found into the pages that quote it, from ``benchmarks/results/``.
 
-``python -m benchmarks.page`` writes docs/speed.md whole, and the tables of speed in README.md and
+``python -m benchmarks.page`` writes docs/speed.md whole, and the tables in README.md and
 docs/noise.md between the marks that name them. None of these is edited by hand; a test holds them
 against the results.
 """
@@ -11,6 +11,9 @@ import json
 import re
 
 from benchmarks.common import HERE, RESULTS
+from dptransfer.experiments.catalogue import make
+from dptransfer.experiments.pages import digest
+from dptransfer.experiments.store import Store
 
 ROOT = HERE.parent
 TASKS = {
@@ -211,6 +214,24 @@ def readme_table():
         yield row(name, *cells)
 
 
+def worth_table():
+    """What README.md quotes of docs/results.md."""
+    (found,) = digest(make("worth"), Store(RESULTS / "reproduce"))
+    table = found["tables"][0]
+    told = ["target only", "noise for source"]
+    yield row("", "with the source", *told)
+    yield rule(2 + len(told))
+    for each in table["rows"]:
+        others = [
+            "refused" if name in each["refused"] else shown(each["columns"][name]) for name in told
+        ]
+        yield row(each["row"], f"**{shown(each['ours'])}**", *others)
+
+
+def shown(value):
+    return "–" if value is None else f"{value['mean']:.1f}"
+
+
 def noise_table():
     """What docs/noise.md says of speed."""
     noise = read("noise")
@@ -243,11 +264,17 @@ def between(text, name, lines):
 
 
 def pages():
-    """Every page that quotes figures of speed, by path, as the results have it."""
-    quoting = {"README.md": ("speed", readme_table), "docs/noise.md": ("noise speed", noise_table)}
+    """Every page that quotes figures, by path, as the results have it."""
+    quoting = {
+        "README.md": {"speed": readme_table, "worth": worth_table},
+        "docs/noise.md": {"noise speed": noise_table},
+    }
     found = {ROOT / "docs" / "speed.md": speed_page()}
-    for page, (name, lines) in quoting.items():
-        found[ROOT / page] = between((ROOT / page).read_text(), name, lines())
+    for page, tables in quoting.items():
+        text = (ROOT / page).read_text()
+        for name, lines in tables.items():
+            text = between(text, name, lines())
+        found[ROOT / page] = text
     return found
 
 

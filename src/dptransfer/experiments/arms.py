@@ -16,6 +16,7 @@ from sklearn.metrics import balanced_accuracy_score
 from dptransfer.errors import DataError
 from dptransfer.experiments.store import Figures
 from dptransfer.transfer.adapter import TransferClassifier
+from dptransfer.transfer.alignment import as_given
 from dptransfer.transfer.learning import Known
 from dptransfer.transfer.noise_aware import views_of
 from dptransfer.transfer.release import Release
@@ -64,9 +65,10 @@ class Adopter(NamedTuple):
         return Answer(said, any(REFUSED in note for note in model.notes_))
 
     def understands(self, release: Release) -> bool:
-        """Whether the source tells anything of these rows; if not, it is left out."""
+        """Whether the source tells anything of these rows, or has them looked at in its units."""
         known = Known(np.array(release.classes), self.labels)
-        return bool(views_of(self.X, known, [release])[1])
+        alignment, views, _ = views_of(self.X, known, [release])
+        return bool(views) or not alignment.same_as(as_given())
 
     def right(self, said: Labels) -> float:
         """How much of an answer is right, in per cent."""

@@ -107,8 +107,13 @@ class Experiment(ABC):
 
     def text(self, table: Table, results: Results) -> str:
         """Paragraphs under a table: what its figures say by themselves, then what a person did."""
-        read = "" if self.quick else self.notes.get(table.name, "")
-        return "\n\n".join(filter(None, [derived(table, results), read]))
+        return "\n\n".join(filter(None, [derived(table, results), self.read(table, results)]))
+
+    def read(self, table: Table, results: Results) -> str:
+        """What a person wrote who read the whole table; nothing under a part of it."""
+        measured = [results.get(row.task, table.ours.format(e=row.epsilon)) for row in table.rows]
+        whole = all(each is not None and each.runs >= self.runs for each in measured)
+        return self.notes.get(table.name, "") if whole and not self.quick else ""
 
     def seconds(self, trial: Trial) -> float:
         """About how long a trial takes on one core; for the time left, and for nothing else."""

@@ -1,11 +1,12 @@
-"""What can cross between different columns: the geometry among classes, and nothing else.
+"""What can cross between different columns: the geometry among classes.
 
-With other columns, no direction of one table is a direction of the other. What both sides know is
-where classes lie among each other: 4 and 9 are near in either. So the class means of the source are
-turned and scaled onto those that the target knows (Procrustes), and tell where a class lies. Told
-by a map that was made of the same means, a class would only be told what the target knew; so each
-class is told by a map made of the *others*, and how wrong that is can be seen on the classes that
-are known. Where it is wrong by as much as classes are apart, the source has nothing to tell.
+With other columns, no direction of one table is a direction of the other. What both sides know,
+beside how large classes are, is where they lie among each other: 4 and 9 are near in either. So
+the class means of the source are turned and scaled onto those that the target knows (Procrustes),
+and tell where a class lies. Told by a map that was made of the same means, a class would only be
+told what the target knew; so each class is told by a map made of the *others*, and how wrong that
+is can be seen on the classes that are known. Where it is wrong by as much as classes are apart, the
+source has nothing to tell.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ Array = npt.NDArray[np.floating]
 Numbers = npt.NDArray[np.intp]
 
 DIRECTIONS = 40
+FEWEST = 3
+"""Classes: of two, the other one tells no direction."""
 
 
 def told_by_others(S: Array, T: Array) -> Array:
@@ -69,8 +72,8 @@ def geometry_figures(
     dict
         For the means of the labelled rows, "few", and of the test's rows as they are said to be,
         "many": the accuracy of the nearest mean, "by few", the same with the geometry, "by few and
-        geometry", and how wrong the geometry is, in per cent of the squared distance between
-        classes, "geometry off few".
+        geometry", and how wrong the geometry is, in per cent of the squared distance from the
+        classes to their middle, "geometry off few". With fewer than three classes, nothing.
     """
     S = np.asarray(release.summary.means, dtype=np.float64)
     P = principal_subspace(X.astype(np.float64), min(DIRECTIONS, X.shape[1]))
@@ -78,6 +81,8 @@ def geometry_figures(
     known = labels >= 0
     figures: Figures = {}
     for name, rows, classes in (("few", X[known] @ P.T, labels[known]), ("many", test, said)):
+        if len(S) < FEWEST:
+            break
         members = [rows[classes == c] for c in range(len(S))]
         if min(map(len, members)) < 2:
             continue

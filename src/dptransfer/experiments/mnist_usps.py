@@ -40,12 +40,11 @@ class MnistUsps(ImageExperiment):
         "mnist-usps": (
             "What the source contributed: nothing, and here not even without noise. Subspace "
             "alignment takes the k-th principal direction of one table for the k-th of the other; "
-            "nothing makes their order or sign agree, and the source's autoencoders, seen through "
-            "it, are right about as often as a guess. The figures of all rows are the same to the "
-            "last digit because the target decides them all. The target in its own pixels, which "
-            "never sees the source's space, is as good, so that what is missing from the printed "
-            "figures is not a matter of the source; how ten labels of a digit are drawn moves a "
-            "single run by more."
+            "nothing makes their order or sign agree, and without noise the source's autoencoders, "
+            "seen through it, are right hardly more often than a guess. The figures of the three "
+            "rows are the same because the target decides nearly all images. The target in its own "
+            "pixels, which never sees the source's space, is as good, so that what is missing from "
+            "the printed figures is not a matter of the source."
         )
     }
 

@@ -24,7 +24,7 @@ from scipy.special import softmax
 from dptransfer.models import MembershipClassifier
 from dptransfer.transfer.cross_labelling import cross_residuals
 from dptransfer.transfer.field import Field
-from dptransfer.transfer.first_guess import first_guess, no_better_than_chance
+from dptransfer.transfer.first_guess import clearly_more_than_luck, first_guess
 from dptransfer.transfer.neighbours import Neighbourhood
 from dptransfer.transfer.progress import report
 from dptransfer.transfer.proportions import balance
@@ -78,6 +78,8 @@ class Labelled(NamedTuple):
     """Of every row and class, (N, C); the highest of a row is its label."""
     models: Sequence[MembershipClassifier]
     """Those that were found best, with the parameters that they had."""
+    heard: bool = True
+    """Whether they found the labelled rows clearly more often than luck would."""
 
 
 def label_all(
@@ -89,44 +91,27 @@ def label_all(
     models: Sequence[MembershipClassifier],
     seed: int,
     rounds: int = ROUNDS,
+    neighbours: bool | None = None,
 ) -> Labelled:
-    """A label for every row; ``models`` have the parameters of the autoencoders to try."""
+    """A label for every row.
+
+    ``models`` have the parameters of the autoencoders to try. ``neighbours`` says whether these are
+    worth asking; by default the labels do.
+    """
     known = np.flatnonzero(numbers >= 0)
     rng = np.random.default_rng(seed)
-
-    def clamped(P: Array) -> Array:
-        P = P.copy()
-        P[known] = 0
-        P[known, numbers[known]] = 1
-        return P
-
-    def settled(F: Array, sharpness: float = SHARPNESS) -> Array:
-        if not evidence.fields:
-            F = np.log(np.maximum(F, 0) + LEAST / n_classes) * 2 / sharpness
-        return clamped(softmax(sharpness * balance(F, evidence.shares), axis=1))
-
-    def corrected(P: Array) -> Array:
-        F = graph.spread(P, NEAR)
-        for field in evidence.fields:
-            F = field.correct(F)
-        return F
-
     guess = first_guess(graph, numbers, n_classes, rng, evidence.means) if len(known) else None
-    if guess is not None and not guess.neighbours:
-        # shares of a class that rows do not tell apart would move rows for nothing
+    if neighbours is None:
+        neighbours = guess is None or guess.neighbours
+    if not neighbours:
+        # a field moves labels along the graph, and shares move rows that are not told apart
         evidence = evidence._replace(fields=(), shares=None)
+    asked = _Asked(numbers, n_classes, graph, evidence)
     first = _by_laws(evidence.laws)
-    P = _together([first, guess and guess.P], (len(X), n_classes))
-    if evidence.fields:
-        P = clamped(P)
-        for field in evidence.fields:
-            P = field.correct(P)
-        P = settled(P, FIRST_SHARPNESS)
-        for number in range(STARTS):
-            report("asking the neighbours", number, STARTS)
-            P = settled(corrected(P))
-    start = np.log(clamped(P) + LEAST)
+    P = _together([first, guess.P if guess is not None else None], (len(X), n_classes))
+    start = np.log(asked.start(P) + LEAST)
     scores = balance(start, evidence.shares)
+    heard = True
     for number in range(rounds):
         report("self-training", number, rounds)
         taught = surest(scores, TAUGHT[min(number, len(TAUGHT) - 1)])
@@ -137,23 +122,67 @@ def label_all(
         if number == 0:
             models, each = _best(models, each, labels, taught)
         errors = np.mean(each, axis=0)
-        if len(known) and no_better_than_chance(
-            errors[known].argmin(axis=1) == numbers[known], n_classes
-        ):
+        found = errors[known].argmin(axis=1) == numbers[known]
+        heard = not len(known) or clearly_more_than_luck(found, len(np.unique(numbers[known])))
+        if not heard:
+            scores = balance(start, evidence.shares)
             break
-        A = clamped(_probabilities(errors, evidence.shares))
+        A = asked.clamped(_probabilities(errors, evidence.shares))
         Q = A
-        for _ in range(CORRECTIONS):
-            Q = settled(corrected(Q))
+        for _ in range(CORRECTIONS if neighbours else 0):
+            Q = asked.neighbours(Q)
         scores = np.log(A + LEAST) + HEARSAY * np.log(Q + LEAST)
-        if first is not None:
+        if first is not None and neighbours:
             scores += np.log(first + LAW_LEAST)
         elif not evidence.fields:
             scores += start / 2
         scores = balance(scores, evidence.shares)
     scores[known] = -CERTAIN
     scores[known, numbers[known]] = 0
-    return Labelled(scores, models)
+    return Labelled(scores, models, heard)
+
+
+class _Asked:
+    """The rows' neighbours and the sources, who are asked again and again."""
+
+    def __init__(
+        self, numbers: Numbers, n_classes: int, graph: Neighbourhood, evidence: Evidence
+    ) -> None:
+        self._known = np.flatnonzero(numbers >= 0)
+        self._labels, self._n_classes = numbers[self._known], n_classes
+        self._graph, self._evidence = graph, evidence
+
+    def start(self, P: Array) -> Array:
+        """What the fields make of a first guess P."""
+        if not self._evidence.fields:
+            return self.clamped(P)
+        P = self.clamped(P)
+        for field in self._evidence.fields:
+            P = field.correct(P)
+        P = self._settled(P, FIRST_SHARPNESS)
+        for number in range(STARTS):
+            report("asking the neighbours", number, STARTS)
+            P = self.neighbours(P)
+        return P
+
+    def neighbours(self, P: Array) -> Array:
+        """P spread over the graph, corrected by the fields, and settled."""
+        F = self._graph.spread(P, NEAR)
+        for field in self._evidence.fields:
+            F = field.correct(F)
+        return self._settled(F, SHARPNESS)
+
+    def clamped(self, P: Array) -> Array:
+        """With the rows' own labels."""
+        P = P.copy()
+        P[self._known] = 0
+        P[self._known, self._labels] = 1
+        return P
+
+    def _settled(self, F: Array, sharpness: float) -> Array:
+        if not self._evidence.fields:
+            F = np.log(np.maximum(F, 0) + LEAST / self._n_classes) * 2 / sharpness
+        return self.clamped(softmax(sharpness * balance(F, self._evidence.shares), axis=1))
 
 
 def _by_laws(laws: Sequence[Array]) -> Array | None:
@@ -162,11 +191,11 @@ def _by_laws(laws: Sequence[Array]) -> Array | None:
 
 
 def _together(opinions: Sequence[Array | None], shape: tuple[int, int]) -> Array:
-    """Independent opinions, multiplied; without any, all classes are alike."""
-    heard = [opinion for opinion in opinions if opinion is not None]
-    if len(heard) == 1:
-        return heard[0]
-    P = np.prod([opinion + LEAST for opinion in [np.ones(shape), *heard]], axis=0)
+    """Opinions multiplied as if they were independent; without any, all classes are alike."""
+    given = [opinion for opinion in opinions if opinion is not None]
+    if len(given) == 1:
+        return given[0]
+    P = np.prod([opinion + LEAST for opinion in [np.ones(shape), *given]], axis=0)
     share: Array = P / P.sum(axis=1, keepdims=True)
     return share
 

@@ -40,6 +40,7 @@ from dptransfer.transfer.columns import Columns
 from dptransfer.transfer.container import read, write
 from dptransfer.transfer.decision import Domain
 from dptransfer.transfer.gain import TransferGain
+from dptransfer.transfer.labelling import TOGETHER
 from dptransfer.transfer.learned import Learned, Told
 from dptransfer.transfer.source2target import Source
 from dptransfer.transfer.trial import Trial
@@ -250,7 +251,7 @@ def _domain(plain: Any, arrays: _Own, p_tg: int, n_classes: int) -> Domain:
     numbers = target.classes_
     _must(_class_numbers(numbers, 0, n_classes), "a target has classes that are none")
     others = []
-    for j, each in enumerate(told.get("others", lambda v: isinstance(v, list))):
+    for j, each in enumerate(told.get("others", _are_few)):
         other = _classifier(_Fields(each, "a further classifier"), f"other{j}.", arrays)
         same = other.n_features_in_ == p_sr and np.array_equal(other.classes_, numbers)
         _must(same, "a further classifier is one of something else")
@@ -350,6 +351,10 @@ def _must(holds: bool, fault: str) -> None:
 
 def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
+
+
+def _are_few(value: Any) -> bool:
+    return isinstance(value, list) and len(value) < TOGETHER
 
 
 def _is_text(value: Any) -> bool:

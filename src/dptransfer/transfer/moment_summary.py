@@ -9,6 +9,7 @@ drawn to what is surer just as far as it is noise.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +27,8 @@ COUNTS, LENGTHS, SUMS, SUBSPACE, OFFSETS, MOMENTS = range(len(PARTS))
 FLOOR = 3.0
 """An eigenvalue of the pooled covariance is at least so many times the noise on it, σ√k."""
 
-KNOWN = 0.25
-"""The part of a variance above which noise says more than rows do."""
+KNOWN = 0.1
+"""The part of a variance that noise on an entry may be, for laws to be made of second moments."""
 
 RELUCTANCE = 0.5
 """By how much less than measured classes are taken to differ in their covariances."""
@@ -81,10 +82,14 @@ class MomentSummary(NamedTuple):
 
     @property
     def second_moments_known(self) -> bool:
-        """Whether the noise on an entry of every class's is small beside a variance."""
-        error = float(self.deviations[MOMENTS] / self.sizes.min())
-        laws = gaussians_of(self).covariances
-        return error < KNOWN * float(np.mean(np.trace(laws, axis1=1, axis2=2))) / len(laws[0])
+        """Whether the noise on an entry of every class's is small beside a mean variance."""
+        sigma, sizes = self.deviations[MOMENTS], self.sizes
+        C, k = self.offsets.shape
+        offsets = self.offsets / sizes[:, None]
+        squares = np.trace(self.moments, axis1=1, axis2=2) - sizes * np.sum(offsets**2, axis=1)
+        unsure = 2 * sigma * math.sqrt(C * k)
+        variance = float(squares.sum() - unsure) / (float(sizes.sum()) * k)
+        return bool(sigma / sizes.min() < KNOWN * variance)
 
     @property
     def covariances(self) -> Array:

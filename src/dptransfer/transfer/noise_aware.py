@@ -43,6 +43,11 @@ from each other's."""
 TAUGHT = 0.95
 """The part of each class's rows, the surest, that the last autoencoders learn from."""
 
+NOT_HEARD = (
+    "autoencoders find your labelled rows hardly more often than luck would: they were not asked "
+    "about the rows that were learned from, and what they say of new rows is to be read with care"
+)
+
 
 class View(NamedTuple):
     """A source that speaks of the target's columns, and what it says of the rows."""
@@ -112,10 +117,12 @@ def learn_from_views(
         models = models[-1:]
     else:
         graph = views[0].graph if views else Neighbourhood(rows)
-        scores, best = label_all(
+        scores, best, heard = label_all(
             rows, known.numbers, n_classes, graph, evidence_of(views), models, seed
         )
         models = list(best)
+        if not heard:
+            notes = [*notes, NOT_HEARD]
         numbers = scores.argmax(axis=1)
         taught = surest(scores, TAUGHT) | (known.numbers >= 0)
     for model in models:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from dptransfer.transfer.alignment import Alignment
 from dptransfer.transfer.decision import Domain
+from dptransfer.transfer.first_guess import first_guess
 from dptransfer.transfer.gain import folds
 from dptransfer.transfer.labelling import label_all
 from dptransfer.transfer.learning import Known
@@ -67,17 +68,23 @@ def how_much_worse(X: Array, known: Known, alignment: Alignment, view: View, see
     n_classes = len(known.classes)
     alike = view.alignment.same_as(alignment)
     graph = view.graph if alike else Neighbourhood(alignment(X))
+    arms = ((graph, evidence_of([])), (view.graph, evidence_of([view])))
+    # decided once, by all labels, as it will be when all are learned from
+    ask = [
+        first_guess(g, known.numbers, n_classes, np.random.default_rng(seed), told.means).neighbours
+        for g, told in arms
+    ]
     differences: list[int] = []
     for number, fold in enumerate(held_out):
         report("weighing", number, len(held_out))
         numbers = known.numbers.copy()
         numbers[fold] = -1
         right = [
-            label_all(X, numbers, n_classes, g, evidence_of(told), (), seed, rounds=0)
+            label_all(X, numbers, n_classes, g, told, (), seed, rounds=0, neighbours=near)
             .scores[fold]
             .argmax(axis=1)
             == known.numbers[fold]
-            for g, told in ((graph, []), (view.graph, [view]))
+            for (g, told), near in zip(arms, ask, strict=True)
         ]
         differences += (right[0].astype(int) - right[1]).tolist()
     worse = sum(differences)
