@@ -14,6 +14,7 @@ from typing import Any
 from dptransfer.experiments.experiment import Bar, Experiment, Row, Table
 from dptransfer.experiments.store import Store
 from dptransfer.experiments.summary import Compared, Measured, Results, compare, measure
+from dptransfer.experiments.words import points
 
 __all__ = ["HOW_TO_READ", "MISSING", "digest", "markdown", "to_csv", "two_tables", "whole_page"]
 
@@ -190,7 +191,7 @@ def _beside_bars(table: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     rows = []
     for row in table["rows"]:
         ours, bar = row["ours"], row["bar"]
-        over = MISSING if ours is None or bar is None else str(Compared(ours["mean"] - bar, None))
+        over = MISSING if ours is None or bar is None else points(ours["mean"] - bar)
         rows.append(
             [
                 row["row"],

@@ -164,10 +164,11 @@ class Worth(Experiment):
     notes: ClassVar[Mapping[str, str]] = {
         "worth": (
             "What the source contributed: without a label, everything. With 100 labels of "
-            "digits it adds something at ε = 0.1 for a pixel, most where the labelled rows "
-            "happen to be poor ones, and more at ε = 1 for a record, which is the stronger "
-            "promise: what is summed before the noise comes survives it better than what is "
-            "summed after. It adds nothing where classes are of eight rows, or where columns "
+            "digits, what it adds at ε = 0.1 for a pixel is within its error; it evens out the "
+            "luck of the labelled rows, for single draws lie closer together with it than "
+            "without. At ε = 1 for a record, which is the stronger promise, it adds more: what "
+            "is summed before the noise comes survives it better than what is summed after. It "
+            "adds nothing where classes are of eight rows, or where columns "
             "differ. Among the hospitals it adds about as much as a linear model makes of the "
             "other hospital's rows as they are, so that hardly anything is lost to the noise, "
             "and the bar asks for more than those rows were seen to hold.\n\n"

@@ -55,7 +55,7 @@ def _bars(rows: Sequence[Row], results: Results) -> Iterator[str]:
         base = results.get(row.task, row.bar.over) if row.bar.over else Measured(0.0)
         if base is not None:
             over = ours.mean - base.mean - row.bar.value
-            (met if over >= 0 else missed).append(f"{row.heading} ({points(over, 1)})")
+            (met if over >= 0 else missed).append(f"{row.heading} ({points(over)})")
     yield f"Of {len(met) + len(missed)} bars, {len(met)} are met."
     if met:
         yield f"Met, and by how many points: {'; '.join(met)}."
