@@ -170,3 +170,14 @@ def test_a_class_with_fewer_than_two_rows_leaves_out_the_figures_of_its_set(left
     said[np.flatnonzero(said == 4)[left:]] = 5
     assert set(figures(copy, few(3), said)) == FEW
     assert figures(copy, labels, said) == {}
+
+
+def test_of_two_classes_there_is_no_geometry():
+    for classes, names in ((2, set()), (3, FEW | MANY)):
+        mine, new = y[OWN] < classes, y[NEW] < classes
+        found = geometry_figures(
+            told(true_means(columns=slice(0, 30))[:classes]),
+            *(X[OWN][mine], y[OWN][mine]),
+            *(y[NEW][new], X[NEW][new], y[NEW][new]),
+        )
+        assert set(found) == names

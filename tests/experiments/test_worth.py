@@ -254,14 +254,12 @@ def test_what_else_is_wrong_is_not_taken_for_a_refusal():
             told_by(Adopter(100 * X[OWN], few(60), y[NEW], X[NEW]), record(), None, without)
 
 
-def test_the_rows_of_the_test_are_those_without_a_label_or_others():
-    labels = few(60)
-    within = Adopter(X[OWN], labels, y[OWN][60:])
-    said = y[OWN][60:].copy()
-    said[said == 3] = 4
-    share = 100 * np.mean(said == y[OWN][60:])
-    assert within.right(said) == pytest.approx(share)
-    assert within._replace(balanced=True).right(said) == pytest.approx(90)
+def test_where_it_is_balanced_every_class_counts_alike():
+    truth = np.repeat([0, 1], [9, 1])
+    one = Adopter(X[OWN], few(60), truth)
+    nobody_is_ill = np.zeros(10, dtype=int)
+    assert one.right(nobody_is_ill) == pytest.approx(90)
+    assert one._replace(balanced=True).right(nobody_is_ill) == pytest.approx(50)
 
 
 # The tables ------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ from digits import MAKERS, NEW, OWN, QUICK, X, element, few, record, y
 
 from dptransfer import Release, TransferClassifier
 from dptransfer.errors import DataError
-from dptransfer.transfer import trial
+from dptransfer.transfer import labelling, trial
 from dptransfer.transfer.columns import Columns
+from dptransfer.transfer.noise_aware import NOT_HEARD
 from dptransfer.transfer.noise_twin import noise_twin
 
 
@@ -81,6 +82,14 @@ def test_probabilities_without_labels_say_that_they_are_not_calibrated():
     assert (gain.rows, gain.folds, gain.unlabelled) == (0, 0, 300)
     assert not gain.helped
     assert "cannot be said" in gain.verdict()
+
+
+def test_autoencoders_that_find_labels_by_luck_are_told_of(monkeypatch):
+    assert NOT_HEARD not in learn(None, 60).notes_
+    lots = np.random.default_rng(0).random((300, 10))
+    monkeypatch.setattr(labelling, "cross_residuals", lambda *_: lots)
+    for source in (None, element()):
+        assert learn(source, 60).notes_.count(NOT_HEARD) == 1
 
 
 def test_what_is_learned_speaks_with_one_voice():

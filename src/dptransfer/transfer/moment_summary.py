@@ -27,7 +27,7 @@ COUNTS, LENGTHS, SUMS, SUBSPACE, OFFSETS, MOMENTS = range(len(PARTS))
 FLOOR = 3.0
 """An eigenvalue of the pooled covariance is at least so many times the noise on it, σ√k."""
 
-KNOWN = 0.1
+KNOWN = 0.3
 """The part of a variance that noise on an entry may be, for laws to be made of second moments."""
 
 RELUCTANCE = 0.5
