@@ -29,7 +29,7 @@ reproduce = typer.Typer(
 
 RESULTS = Path("reproduced")
 NAMES = {name: entry.help for name, entry in EXPERIMENTS.items()} | {
-    ALL: "Every table of the paper's Section 5 (under an hour on two cores)."
+    ALL: "Every table of the paper's Section 5 (about an hour on two cores)."
 }
 
 

@@ -251,7 +251,7 @@ def to_csv(digested: Sequence[dict[str, Any]]) -> str:
 HOW_TO_READ = """Accuracy in per cent on test rows, mean ± standard deviation over the draws of the
 labelled rows. A star marks a difference to the paper outside two standard errors; a figure that the
 paper prints without deviation is taken as exact. A number in brackets says over how many draws a
-figure is, where that is not the number beside the paper's: to keep all of it within an hour, some
+figure is, where that is not the number beside the paper's: to keep all of it to about an hour, some
 parts are taken away on the first draws only. Draw k has the seed k, for its labelled rows and for
 the noise of its source; to seed the noise is for experiments only. **ε is for one element**, unless
 a row says record: one pixel of one image, one feature of one picture; what that is for a whole
