@@ -4,7 +4,7 @@ A source whose classes cannot be told apart through its noise has been left out 
 others, each must label rows whose labels it is not told about as well as the target does without
 it: labelled rows are hidden in turn, and labelled with the source and without, up to the
 autoencoders. A source that does clearly worse is refused, and what is learned is what the target
-would have learned alone.
+would have learned alone from its rows in the owner's units.
 """
 
 from __future__ import annotations
