@@ -31,7 +31,7 @@ def test_every_function_that_theory_names_is_there():
     """`numerics.kernel.kernel`, `MembershipMapping.learn`; `.lloyd` is of what was named before."""
     owner, found = None, 0
     for name in re.findall(r"`([\w.]+)`", (ROOT / "docs/theory.md").read_text()):
-        module = re.match(r"(numerics|models|transfer)\.\w+", name)
+        module = re.match(r"(numerics|models|transfer|experiments)\.\w+", name)
         first, _, rest = name.partition(".")
         if module:
             owner = importlib.import_module(f"dptransfer.{module.group()}")
