@@ -154,9 +154,9 @@ class _Asked:
 
     def start(self, P: Array) -> Array:
         """What the fields make of a first guess P."""
-        if not self._evidence.fields:
-            return self.clamped(P)
         P = self.clamped(P)
+        if not self._evidence.fields:
+            return P
         for field in self._evidence.fields:
             P = field.correct(P)
         P = self._settled(P, FIRST_SHARPNESS)
